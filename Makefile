@@ -136,5 +136,5 @@ help: ## this list
 	@echo '  OPS=              fuzz: a file of operations to perform in place of those'
 	@echo '  COUNT= SEED=      test-lines: how many lines and variables it draws, and by what; SPOTS='
 	@echo '  SPOTS=            are looked at in place of them, such as vfs_read:11 or vfs_read'
-	@echo '  T=                patterns of selftest names'
+	@echo '  T=                patterns of selftest names, or of FOLDER/NAME'
 	@echo '  PEER=1            demo, selftest: use the kernel'"'"'s own kprobe events, not the module'

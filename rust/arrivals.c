@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CPUs that come, of which some were not present before. */
+/* Notification of CPUs that come online, some of them for the first time. */
 
 #include <linux/cpuhotplug.h>
 #include <linux/smp.h>

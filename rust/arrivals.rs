@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! CPUs that come online, of which some were not present before.
+//! Notification of CPUs that come online, which may not have been present before.
 //!
 //! C header: [`include/linux/cpuhotplug.h`](srctree/include/linux/cpuhotplug.h)
 
 use super::{bindings as extra, calls};
 use kernel::{error::to_result, ffi::c_void, prelude::*, sync::Arc};
 
-/// What is called when a CPU has come online.
+/// The callback for CPUs that have come online.
 pub trait OnArrival: Send + Sync + 'static {
-    /// Called on that CPU, by the task that brings it.
+    /// Called on the new CPU, by the task that brings it up.
     ///
-    /// Context: process. Tasks that hold locks may wait for the CPU to have come, so it must take
-    /// none of them.
+    /// Context: process. Must not take a lock whose holder may wait for the CPU.
     fn came(&self);
 }
 
-/// A handler that the kernel calls until the registration is dropped. There is one at a time.
+/// A handler that the kernel calls until the registration is dropped. At most one exists.
 ///
 /// # Invariants
 ///
-/// The kernel has a state whose callback uses `handler`, or making it has failed.
+/// The kernel has a hotplug state whose callback uses `handler`, or its setup has failed.
 pub struct ArrivalWatch<T: OnArrival> {
     handler: Arc<T>,
 }

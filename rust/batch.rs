@@ -12,16 +12,14 @@ pub trait Batched: Send + Sized {
     /// The kernel's structure.
     type Probe;
 
-    /// Unregisters `all`, and waits once until none of their handlers runs. If `pointers`
-    /// has no room for all of them, does nothing: each is then unregistered by its own
-    /// drop.
+    /// Unregisters `all`, with one wait until none of their handlers runs. Does nothing if
+    /// `pointers` has too little room; each registration is then unregistered by its drop.
     ///
     /// Context: process, may sleep.
     fn end_all(all: &mut [Pin<KBox<Self>>], pointers: &mut KVVec<*mut Self::Probe>);
 }
 
-/// Registrations that are unregistered together: the drop waits once for the handlers of
-/// all of them.
+/// Registrations that are unregistered together: the drop waits for all their handlers at once.
 ///
 /// Context of the drop: process, may sleep.
 pub struct Batch<R: Batched> {
@@ -54,12 +52,11 @@ impl<R: Batched> Batch<R> {
         Ok(self.pointers.reserve(all, GFP_KERNEL)?)
     }
 
-    /// Adds `registration`. If there is neither room nor memory, first unregisters the
-    /// registrations in the batch; if there is no room even then, unregisters
-    /// `registration` alone.
+    /// Adds `registration`. Without room and memory, first unregisters the registrations in the
+    /// batch; if there is still no room, unregisters `registration` alone.
     ///
-    /// The kernel finds the latest probe at a location first, so the latest must be added
-    /// first.
+    /// The latest registration must be added first, because the kernel finds the latest probe at a
+    /// location first.
     ///
     /// Context: process, may sleep.
     pub fn push(&mut self, registration: Pin<KBox<R>>) {

@@ -31,13 +31,13 @@ static const u32 FERROPROBE_MAX_DATA_SIZE = KRETPROBE_MAX_DATA_SIZE;
 static const u32 FERROPROBE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
 static const u32 FERROPROBE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
 static const u32 FERROPROBE_SYMBOL_LEN = KSYM_SYMBOL_LEN;
-/* In Linux 7.2, kernel::bindings has the value of VM_MAYEXEC for this. */
+/* In Linux 7.2, bindgen gives this name the value of VM_MAYEXEC. */
 static const u64 FERROPROBE_VM_MAYSHARE = VM_MAYSHARE;
 static const u32 FERROPROBE_SPLICE_NONBLOCK = SPLICE_F_NONBLOCK;
 static const u32 FERROPROBE_MODE_PWRITE = (__force u32)FMODE_PWRITE;
 /*
- * The bit of task_struct::trace_recursion that is set while ftrace calls its list of tracers outside of
- * interrupts; in a softirq, an interrupt or an NMI it is a lower one, by the level.
+ * The bit of task_struct::trace_recursion that ftrace sets while it calls its list of tracers
+ * outside of interrupts.  In a softirq, an interrupt or an NMI it sets a lower bit, by the level.
  */
 #ifdef CONFIG_TRACING
 static const u32 FERROPROBE_TRACE_LIST_BIT = TRACE_LIST_START + TRACE_CTX_NORMAL;

@@ -38,7 +38,7 @@ ask_nothing! {
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;
     fn extra::ferroprobe_tracepoints_synchronize(faultable: bool);
-    fn extra::ferroprobe_faultable_settle() -> bool;
+    fn extra::ferroprobe_wait_for_faultable_probes() -> bool;
     fn extra::ferroprobe_functions_supported() -> c_int;
     fn extra::ferroprobe_functions_unregister(which: u32) -> c_int;
     fn extra::ferroprobe_functions_end();

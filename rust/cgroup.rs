@@ -2,8 +2,8 @@
 
 //! The current task's cgroup in the default hierarchy, cgroup v2.
 //!
-//! All is read as memory that may not be mapped: the task may be moved meanwhile, and what was
-//! its cgroup be freed.
+//! Everything is read as memory that may not be mapped: the task may be moved meanwhile, and its
+//! former cgroup freed.
 //!
 //! C header: [`include/linux/cgroup-defs.h`](srctree/include/linux/cgroup-defs.h)
 
@@ -27,9 +27,9 @@ pub fn id() -> u64 {
     id.unwrap_or(0)
 }
 
-/// Writes the path of the current task's cgroup, from the root of the hierarchy, and a NUL, but
-/// for the first `skip` bytes. Returns the number of bytes; one equal to `out.len()` means that
-/// it may not have fit. `None` if the path cannot be read, or has more than 128 levels.
+/// Writes the path of the current task's cgroup, from the root of the hierarchy, and a NUL,
+/// skipping the first `skip` bytes. Returns the number of bytes; `out.len()` means that it may not
+/// have fit. `None` if the path cannot be read, or has more than 128 levels.
 ///
 /// Context: any, with preemption disabled.
 #[inline(never)]
@@ -52,7 +52,7 @@ pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
         part.put(end, b'/');
         Some(())
     })?;
-    // As long as before, or the rest of `out` is not written.
+    // Otherwise the length has changed, and part of `out` would stay unwritten.
     if end > 0 && length > 1 {
         return None;
     }
@@ -89,8 +89,8 @@ impl CgroupNode {
         nofault::read_word(at, &mut bytes).then(|| u64::from_ne_bytes(bytes))
     }
 
-    /// Calls `each` with the address and the length of the name of this node, and then of those
-    /// above it, without the root.
+    /// Calls `each` with address and length of this node's name, and then of its ancestors' names,
+    /// without the root.
     #[inline(always)]
     fn each_name(self, mut each: impl FnMut(u64, usize) -> Option<()>) -> Option<()> {
         let mut at = self;
@@ -123,7 +123,7 @@ fn length_of(address: u64) -> Option<usize> {
     None
 }
 
-/// The part of a text, from byte `skip` on, for which there is room.
+/// The part of a text from byte `skip` on, as far as there is room.
 struct PathPart<'a> {
     skip: usize,
     out: &'a mut [u8],

@@ -11,9 +11,9 @@
 //! it gives the true order, it can be read in an NMI, and takes few instructions. Elsewhere the
 //! default is `mono`, which has the same properties and takes five times as long.
 //!
-//! Comparing the counter with the kernel's clock costs a hit nothing: a hit whose time is not
-//! within 134 ms of the last event's takes the slow path anyway, and compares there. A check once
-//! a second finds smaller differences.
+//! Comparing the counter with the kernel's clock costs nothing on a hit: a hit whose time is not
+//! within 134 ms of the last event's takes the slow path anyway, and compares there. A check once a
+//! second finds smaller differences.
 //!
 //! C headers: [`include/linux/timekeeping.h`](srctree/include/linux/timekeeping.h),
 //! [`include/linux/sched/clock.h`](srctree/include/linux/sched/clock.h)

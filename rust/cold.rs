@@ -2,21 +2,21 @@
 
 //! Calls that keep all registers.
 //!
-//! A function that calls another one must save what it needs afterwards, and does so on each hit,
-//! however seldom it calls. So what a fast stage seldom does is called from here: the call itself
-//! saves the registers, and the stage stays a leaf function. The kernel calls its scheduler in this
-//! way (`preempt_schedule_thunk`), and the checks of its lists (`__preserve_most`).
+//! A function that calls another one must save registers for that on each hit, however seldom the
+//! call happens. So rare work of a fast stage is called from here: the call itself saves the
+//! registers, and the stage stays a leaf function. The kernel calls its scheduler
+//! (`preempt_schedule_thunk`), and the checks of its lists (`__preserve_most`), in this way.
 
 use super::{arch, context::OnCpu};
 use core::ptr;
 
-/// What hits seldom do.
+/// Work that hits seldom do.
 pub trait Seldom {
-    /// Where it lies in the memory that the compiler has the address of, in bytes. Any value is
-    /// right; the best one saves hits an addition, and a register for its result.
+    /// Offset of this value in the structure whose address the caller has in a register, in bytes.
+    /// Any value is correct; the right one saves hits an addition and a register.
     const OFFSET: usize = 0;
 
-    /// Does it.
+    /// Does the work.
     ///
     /// Context: any, with preemption disabled.
     fn run(&self, here: &OnCpu);
@@ -43,7 +43,7 @@ unsafe extern "C" fn enter<T: Seldom>(what: *const T) {
     what.run(&here);
 }
 
-/// Makes the compiler take the branch that calls this for the less likely one.
+/// Makes the compiler treat the branch that calls this as unlikely.
 #[cold]
 #[inline(never)]
 fn unlikely() {}

@@ -2,9 +2,9 @@
 
 //! The context in which code runs: its task, its CPU, and what is disabled.
 //!
-//! A record describes the probed code, while the kernel's `in_nmi()` and its like describe the
-//! handler: a probe that is reached by a breakpoint on x86 shows an NMI and a preemption depth of
-//! 15 in ftrace. What the way to the handler adds is known ([`EntryWay`]), and taken off.
+//! A record describes the probed code, while the kernel's `in_nmi()` and the like describe the
+//! handler: ftrace shows an NMI and a preemption depth of 15 for a probe that is reached by a
+//! breakpoint on x86. What the way to the handler adds is known ([`EntryWay`]) and subtracted.
 
 use super::{arch, bindings as extra, calls, nofault, word};
 use core::{marker::PhantomData, mem, ops::Deref};
@@ -102,7 +102,7 @@ impl Unpreempted {
         Here(unsafe { OnCpu::new() }, PhantomData)
     }
 
-    /// Returns what ends the section in this one's place.
+    /// Returns a second value for this section, which ends it in place of `self`.
     ///
     /// # Safety
     ///
@@ -150,7 +150,7 @@ impl Deref for Here<'_> {
 #[derive(Clone, Copy)]
 pub struct Current(*const bindings::task_struct);
 
-/// Returns whether the current task is in a 32-bit system call, whose number is another one.
+/// Returns whether the current task is in a 32-bit system call, whose number has another meaning.
 ///
 /// Context: process.
 #[inline(always)]
@@ -181,8 +181,8 @@ pub fn ids_of(address: u64) -> Option<(u32, u32)> {
     Some((pid, id(mem::offset_of!(bindings::task_struct, tgid))?))
 }
 
-/// Returns the pid of the thread whose `struct task_struct` is at `address`, in its own pid
-/// namespace: the innermost in which it has one. `None` if it cannot be read.
+/// Returns the pid of the thread whose `struct task_struct` is at `address`, in its own, innermost
+/// pid namespace. `None` if it cannot be read.
 fn own_pid_of(address: u64) -> Option<u32> {
     let pid = read_word(address, mem::offset_of!(bindings::task_struct, thread_pid))?;
     let number = |offset: usize| {
@@ -236,7 +236,7 @@ impl Current {
         own_pid_of(self.address()).unwrap_or(0)
     }
 
-    /// Returns the pid of the thread's process in that namespace; 0 if it cannot be read.
+    /// Returns the pid of the thread's process in its own pid namespace; 0 if it cannot be read.
     ///
     /// Context: any, with preemption disabled or not.
     #[inline(never)]
@@ -251,7 +251,7 @@ impl Current {
     /// If another CPU changes the name meanwhile, the bytes are a mixture of both names.
     #[inline(always)]
     pub fn comm(self) -> [u8; TASK_COMM_LEN] {
-        // One little-endian number stays in two registers.
+        // As one little-endian number, the name stays in two registers.
         (u128::from(self.half_comm(0)) | u128::from(self.half_comm(1)) << 64).to_le_bytes()
     }
 
@@ -300,7 +300,7 @@ impl Current {
         0
     }
 
-    /// Returns the bits by which tracers tell that they run, one for each kind and context.
+    /// Returns the bits with which tracers mark that they run, one for each kind and context.
     fn trace_recursion(self) -> u64 {
         #[cfg(CONFIG_TRACING)]
         let bits = read_word(
@@ -326,21 +326,21 @@ impl Current {
 pub enum EntryWay {
     /// By a trap.
     Trap,
-    /// By a jump in its place, to code that disables preemption.
+    /// The jump of an optimised kprobe, to code that disables preemption.
     #[cfg_attr(not(CONFIG_OPTPROBES), allow(dead_code))]
     Jump,
-    /// By ftrace's call at the function's entry, and [`Unpreempted`] but for kprobes.
+    /// ftrace's call at the function's entry, and [`Unpreempted`] except for kprobes.
     Call,
-    /// By the trampoline to which a probed function returns.
+    /// The trampoline that a probed function returns to.
     Return,
-    /// By the one to which a function returns that ftrace follows: it disables preemption against
-    /// recursion, and the fprobe for RCU.
+    /// The trampoline for functions that ftrace follows, which disables preemption against
+    /// recursion, and the fprobe, which does so for RCU.
     Followed,
-    /// By a tracepoint's call, and [`Unpreempted`].
+    /// A tracepoint's call, and [`Unpreempted`].
     Tracepoint,
 }
 
-/// The state of this CPU as the kernel's counters and flags tell it.
+/// The state of this CPU according to the kernel's counters and flags.
 #[derive(Clone, Copy)]
 pub struct Level {
     count: u32,
@@ -374,8 +374,8 @@ pub fn level(entry: EntryWay) -> Level {
     }
 }
 
-/// Returns whether ftrace goes through the list of those who trace a function, with preemption
-/// disabled, as where there are several. `count` is the preemption counter of the probed code.
+/// Returns whether ftrace calls handlers from its list, with preemption disabled, as it does if a
+/// function has several. `count` is the preemption counter of the probed code.
 #[cold]
 #[inline(never)]
 fn is_listed(count: u32) -> bool {
@@ -390,7 +390,7 @@ fn is_listed(count: u32) -> bool {
 pub struct Interrupts(u32);
 
 impl Interrupts {
-    /// Their bits in the preemption counter.
+    /// The interrupt bits of the preemption counter.
     const MASK: u32 = extra::FERROPROBE_NMI_MASK
         | extra::FERROPROBE_HARDIRQ_MASK
         | extra::FERROPROBE_SOFTIRQ_OFFSET;
@@ -404,7 +404,7 @@ impl Interrupts {
         Self((count | current().softirq_count()) & Self::MASK)
     }
 
-    /// Returns how deep the innermost one is: 0 for none, 1 for a softirq, 2 for a hard
+    /// Returns the depth of the innermost interrupt: 0 for none, 1 for a softirq, 2 for a hard
     /// interrupt, 3 for an NMI.
     #[inline(always)]
     pub fn depth(self) -> usize {
@@ -428,8 +428,8 @@ impl Interrupts {
     }
 }
 
-/// Returns whether [`level`] would return a plain state, as on most hits; see
-/// [`Level::is_plain`]. `entry` may call a jump a trap.
+/// Returns whether [`level`] would return a plain state, as on most hits; see [`Level::is_plain`].
+/// `entry` may report a jump as a trap.
 ///
 /// Context: handlers of probes.
 #[inline(always)]
@@ -437,7 +437,7 @@ pub fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     arch::is_plain(entry) && is_task_plain()
 }
 
-/// As [`is_plain`], of [`EntryWay::Followed`].
+/// [`is_plain`] for [`EntryWay::Followed`].
 ///
 /// Context: handlers of functions' returns.
 #[inline(always)]
@@ -445,12 +445,12 @@ pub fn is_plain_followed() -> bool {
     arch::is_plain_followed() && is_task_plain()
 }
 
-/// What the kernel's counter holds where nothing is unusual.
+/// The value of the kernel's counter in a plain context.
 #[derive(Clone, Copy)]
 pub struct PlainCount(arch::RawCount);
 
 impl PlainCount {
-    /// Returns it for a handler that is reached in this way.
+    /// Returns it for a handler that is entered in this way.
     ///
     /// Context: that handler.
     #[inline(always)]
@@ -458,14 +458,14 @@ impl PlainCount {
         Self(arch::plain_count(entry))
     }
 
-    /// As [`is_plain`], in the same handler.
+    /// Returns whether the context is plain. Call it in the same handler.
     #[inline(always)]
     pub fn is_plain(self) -> bool {
         arch::raw_preempt_count() == self.0 && is_task_plain()
     }
 }
 
-/// Whether nothing is unusual about the task that runs, as far as it is not in the counter.
+/// Returns whether the current task is plain, not considering the preemption counter.
 #[inline(always)]
 fn is_task_plain() -> bool {
     const RESCHED: u64 = extra::FERROPROBE_NEED_RESCHED | extra::FERROPROBE_NEED_RESCHED_LAZY;

@@ -2,13 +2,13 @@
 /*
  * The tree of node.c in debugfs.
  *
- * A file in debugfs takes some 3 us to make, 3 us to remove, and a KiB; and most of thousands are
- * never opened.  So a directory may get its files late: when somebody first enters it, by opening
- * it or on the way to what is below.  The VFS then calls the permission() of the directory's
- * inode, with nothing locked, however the path came there; and a module may replace the inode
- * operations of its own directories.  stat(2) of the directory makes no files.  Without memory
- * the task that enters gets ENOMEM, and the next one tries again.  Nothing counts the tasks that
- * are about to call permission(), so unloading waits for a grace period of RCU tasks.
+ * A file in debugfs takes some 3 us to make, 3 us to remove, and a KiB, and most of thousands are
+ * never opened.  So a directory may get its files late: when a task first enters it, by opening it
+ * or on the way to something below it.  The VFS then calls permission() of the directory's inode,
+ * with nothing locked, and a module may replace the inode operations of its own directories.
+ * stat(2) of the directory makes no files.  If memory is insufficient, the task gets ENOMEM, and
+ * the next task that enters tries again.  Nothing counts the tasks that are about to call
+ * permission(), so unloading waits for a grace period of RCU tasks.
  *
  * A directory that stays an automount point, which mounts nothing, would need fewer operations.
  * But a descriptor that was opened with O_PATH passes it, and it refuses tasks that may not cross
@@ -29,15 +29,15 @@
 
 #include "node.h"
 
-/* The number of tasks in enter() and wait_until_made(), and how often one came. */
+/* The number of tasks in enter() and wait_until_made(), and the number of times a task entered. */
 static atomic_t entering = ATOMIC_INIT(0);
 static atomic_t entered = ATOMIC_INIT(0);
 
-/* The operations of debugfs; of a directory that is to be filled, and of one that is. */
+/* The operations of debugfs, of a directory that is not filled yet, and of a filled directory. */
 static const struct inode_operations *ordinary;
 static struct inode_operations late, filled;
 
-/* Makes the files of a directory, and their entries.  With the lock of the nodes held. */
+/* Makes the files of a directory, and their debugfs entries.  Called with the nodes lock held. */
 static int fill(struct inode *inode)
 {
 	struct ferroprobe_node *dir = inode->i_private, *node;
@@ -63,8 +63,8 @@ static int fill(struct inode *inode)
 }
 
 /*
- * Neither sleeps before it is counted, nor when it is no more.  With MAY_WRITE the inode may be
- * locked, and whoever writes has entered before.
+ * Tasks are counted while they are here: before they can sleep, and until they no longer can.  With
+ * MAY_WRITE the inode may be locked; a task that writes has entered before.
  */
 static int enter(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
@@ -85,7 +85,7 @@ static int enter(struct mnt_idmap *idmap, struct inode *inode, int mask)
 	return failed;
 }
 
-/* Who comes while a directory is made waits until it has its operations. */
+/* Tasks that come while create_late_dir() runs wait until the directory has its operations. */
 static struct vfsmount *wait_until_made(struct dentry *dentry, void *unused)
 {
 	atomic_inc(&entering);
@@ -96,9 +96,9 @@ static struct vfsmount *wait_until_made(struct dentry *dentry, void *unused)
 }
 
 /*
- * The kernel calls no operation for the permission once it has seen that there is none.  So the
- * directory begins as an automount point, which cannot be entered before it has one, and
- * there is one until the directory is removed.
+ * The kernel skips permission() of an inode once it has seen that there is none.  So the directory
+ * begins as an automount point, which no task can enter, and gets the operation before that ends.
+ * It then keeps the operation until it is removed.
  */
 static struct dentry *create_late_dir(const char *name, struct dentry *parent)
 {
@@ -114,7 +114,7 @@ static struct dentry *create_late_dir(const char *name, struct dentry *parent)
 	}
 	if (IS_ERR(dentry))
 		return dentry;
-	/* So far it is always empty, and nothing about it can be changed. */
+	/* The directory looks empty so far, and its attributes cannot be changed. */
 	inode = d_inode(dentry);
 	set_nlink(inode, 2);
 	inode->i_mode = like->i_mode;
@@ -183,9 +183,9 @@ void ferroprobe_late_dirs_end(void)
 	if (!ordinary)
 		return;
 	/*
-	 * Who has seen that a directory calls enter(), or has operations of ours, is counted
-	 * before the next sleep, at which the wait ends; and who was counted no more when it
-	 * began has left by then.
+	 * A task that has seen our operations is counted before its next sleep, and the grace
+	 * period ends only after that.  A task whose count was dropped before the grace period
+	 * began has left our code when the grace period ends.
 	 */
 	before = atomic_read(&entered);
 	busy = atomic_read_acquire(&entering);

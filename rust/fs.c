@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file system ferroprobe: the tree of node.c, with options for the owner, as tracefs has
- * them.  Unlike debugfs it is not refused by a kernel that is locked down for integrity.
+ * The file system ferroprobe: the tree of node.c, with mount options for the owner, as tracefs has
+ * them.  Unlike debugfs, a kernel that is locked down for integrity allows it.
  *
- * Inodes and dentries are made when something is looked up, and may be forgotten when nobody uses
- * them: what users change by chown(2) and chmod(2) is kept in the node.  A mount holds the
- * module, so the functions below need no protection against unloading.
+ * Inodes and dentries are made at lookup, and freed when unused.  So what users change by chown(2)
+ * and chmod(2) is kept in the node.  A mount holds the module, so the functions below need no
+ * protection against unloading.
  *
  * The VFS calls lookup(), mkdir() and rmdir() with an inode of this file system locked, and these
- * take locks of the module.  So nothing that is called with such a lock held may lock an inode
- * here: when a node is removed, its dentry is only invalidated.  A dentry that the VFS finds is
- * compared with its node, and there are no negative dentries.
+ * take locks of the module.  So code with such a lock held must not lock an inode here: the removal
+ * of a node only invalidates its dentry.  A dentry that the VFS finds is compared with its node,
+ * and there are no negative dentries.
  */
 
 #include <linux/bits.h>
@@ -36,14 +36,14 @@
 #define MAGIC 0x66657270
 #define USUAL_MODE 0700
 
-/* What is mounted. */
+/* The root of the mounted tree. */
 static struct ferroprobe_node *tree;
 /* Held while a node gets or loses its inode. */
 static DEFINE_SPINLOCK(inodes_lock);
 /*
- * What users have changed with chown(2) and chmod(2) holds for a round, which ends when the last
- * mount goes, and of the owners when the file system is mounted anew with the option.  They begin
- * with 1.
+ * An attribute that a user has changed with chown(2) or chmod(2) is valid for one round.  All
+ * rounds end at the last unmount.  The round of the owner or the group also ends when a mount sets
+ * that option.  Rounds begin with 1.
  */
 static u32 uid_round, gid_round, mode_round;
 
@@ -53,7 +53,7 @@ struct options {
 	kuid_t uid;
 	kgid_t gid;
 	umode_t mode;
-	/* A bit for each option that was given. */
+	/* The options that were given, a bit each. */
 	unsigned long given;
 };
 
@@ -64,7 +64,10 @@ static const struct fs_parameter_spec parameters[] = {
 	{}
 };
 
-/* Who owns what: as changed, or else as the directory of the instances, or else as the root. */
+/*
+ * Sets the owner, group and mode: the changed value, else the instance directory's, else the
+ * root's.
+ */
 static void refresh(struct inode *inode)
 {
 	const struct ferroprobe_node *node = inode->i_private, *at;
@@ -76,8 +79,8 @@ static void refresh(struct inode *inode)
 	if (!node->parent)
 		return;
 	/*
-	 * A walk by RCU has no reference to the mount.  If the last one has gone meanwhile there is
-	 * no root any more, and what is answered does not matter.
+	 * A walk in RCU mode has no reference to the mount.  After the last unmount there is no
+	 * root, and the answer is not used.
 	 */
 	top = READ_ONCE(inode->i_sb->s_root);
 	root = top ? d_inode_rcu(top) : NULL;
@@ -130,7 +133,7 @@ static int setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 	failed = simple_setattr(idmap, dentry, attributes);
 	if (failed)
 		return failed;
-	/* Somebody else may refresh the inode meanwhile. */
+	/* Another task may refresh the inode at the same time. */
 	if (attributes->ia_valid & ATTR_UID) {
 		node->uid = from_vfsuid(idmap, i_user_ns(inode), attributes->ia_vfsuid);
 		smp_store_release(&node->uid_round, READ_ONCE(uid_round));
@@ -162,7 +165,7 @@ static struct inode *inode_of(struct super_block *sb, struct ferroprobe_node *no
 	inode->i_private = node;
 	simple_inode_init_ts(inode);
 	if (node->is_file) {
-		/* What the owner may do, the group may. */
+		/* The group has the owner's permissions. */
 		inode->i_mode = S_IFREG | node->mode | node->mode >> 3;
 		inode->i_op = &file_iops;
 		inode->i_fop = &file_fops;
@@ -170,7 +173,7 @@ static struct inode *inode_of(struct super_block *sb, struct ferroprobe_node *no
 		inode->i_mode = S_IFDIR | (node->user ? 0770 : 0750);
 		inode->i_op = node->user ? &user_dir_iops : &dir_iops;
 		inode->i_fop = &dir_fops;
-		/* Nobody counts the directories in it. */
+		/* The number of subdirectories is not counted. */
 		set_nlink(inode, 1);
 	}
 	if (smp_load_acquire(&node->mode_round) == READ_ONCE(mode_round))
@@ -216,7 +219,7 @@ static struct dentry *lookup(struct inode *inode, struct dentry *dentry, unsigne
 	return d_splice_alias(found, dentry);
 }
 
-/* The numbers of entries begin behind those of "." and "..". */
+/* Positions 0 and 1 are "." and "..". */
 static int iterate(struct file *file, struct dir_context *context)
 {
 	struct ferroprobe_node *dir = file_inode(file)->i_private, *node;
@@ -228,7 +231,7 @@ static int iterate(struct file *file, struct dir_context *context)
 	failed = enter(dir);
 	if (failed)
 		return failed;
-	/* Nothing is locked: to copy the name may sleep. */
+	/* Nothing is locked, as copying the name may sleep. */
 	while ((node = ferroprobe_node_from(dir, context->pos - 2))) {
 		context->pos = node->number + 2;
 		added = dir_emit(context, node->name, strlen(node->name), node->number,
@@ -241,7 +244,7 @@ static int iterate(struct file *file, struct dir_context *context)
 	return 0;
 }
 
-/* What is called locks no inode of this file system. */
+/* The functions that this calls lock no inode of this file system. */
 static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode, struct dentry *dentry,
 			   umode_t mode)
 {
@@ -259,7 +262,7 @@ static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode, struct 
 		return NULL;
 	made = inode_of(inode->i_sb, node);
 	ferroprobe_node_put(node);
-	/* It is made; who wants to use it looks it up. */
+	/* If the new directory cannot be looked up now, the next lookup finds it. */
 	return IS_ERR(made) ? NULL : d_splice_alias(made, dentry);
 }
 
@@ -299,7 +302,7 @@ static const struct file_operations dir_fops = {
 	.iterate_shared = iterate,
 };
 
-/* As debugfs does: the file is open through its own operations, and only opening is protected. */
+/* As in debugfs, only opening is protected: the open file then has its own operations. */
 static int open(struct inode *inode, struct file *file)
 {
 	struct ferroprobe_node *node = inode->i_private;
@@ -337,7 +340,7 @@ static bool is_valid(const struct inode *inode)
 	return !READ_ONCE(node->removed);
 }
 
-/* That there is no entry is not remembered. */
+/* The absence of an entry is not cached. */
 static int revalidate(struct inode *dir, const struct qstr *name, struct dentry *dentry,
 		      unsigned int flags)
 {
@@ -360,7 +363,7 @@ static void evict(struct inode *inode)
 
 	truncate_inode_pages_final(&inode->i_data);
 	clear_inode(inode);
-	/* Until it was complete it had none. */
+	/* The inode gets its node last. */
 	if (!node)
 		return;
 	spin_lock(&inodes_lock);
@@ -426,7 +429,7 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
 	sb->s_iflags |= SB_I_NOEXEC | SB_I_NODEV;
 	sb->s_op = &super_operations;
 	set_default_d_op(sb, &dentry_operations);
-	/* There is no other: what was changed belonged to a former one. */
+	/* No other mount exists: what users changed belongs to a former mount. */
 	WRITE_ONCE(uid_round, uid_round + 1);
 	WRITE_ONCE(gid_round, gid_round + 1);
 	WRITE_ONCE(mode_round, mode_round + 1);
@@ -438,7 +441,7 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
 	return sb->s_root ? 0 : -ENOMEM;
 }
 
-/* All mounts show the same, with one owner: so the options of the last one hold. */
+/* All mounts show one tree with one owner, so the options of the last mount apply to all. */
 static void apply(struct super_block *sb, const struct options *new)
 {
 	struct inode *root = d_inode(sb->s_root);
@@ -473,13 +476,15 @@ static int get_tree(struct fs_context *context)
 
 	if (failed)
 		return failed;
-	/* That of the file system; the context keeps its own. */
+	/* The options of the file system; the context keeps its own. */
 	info = kzalloc(sizeof(*info), GFP_KERNEL);
 	if (!info)
 		return -ENOMEM;
 	info->mode = USUAL_MODE;
 	context->s_fs_info = info;
-	/* Of this mount alone, not of the file system that the next one shows, too. */
+	/*
+	 * "Read-only" is an option of this mount, not of the file system, which other mounts share.
+	 */
 	context->sb_flags &= ~SB_RDONLY;
 	failed = get_tree_single(context, fill_super);
 	if (!failed)
@@ -513,7 +518,7 @@ static int parse_param(struct fs_context *context, struct fs_parameter *paramete
 static void free_context(struct fs_context *context)
 {
 	kfree(context->fs_private);
-	/* It has gone to the file system unless that was there before, or could not be made. */
+	/* This is NULL if the file system took the options over. */
 	kfree(context->s_fs_info);
 }
 
@@ -550,8 +555,8 @@ static void kill_super(struct super_block *sb)
 }
 
 /*
- * There is no alias to load the module by: whoever may mount anything in a namespace of his own
- * could load it.
+ * There is no module alias: with one, anybody who may mount in a user namespace could load the
+ * module.
  */
 static struct file_system_type type = {
 	.owner = THIS_MODULE,

@@ -2,16 +2,14 @@
 
 //! Entries and returns of functions, as ftrace reports them.
 //!
-//! The entries of all functions share one registration with ftrace, whose filter has the armed
-//! functions: arming a thousand of them is one pass over the kernel's text. The callback finds
-//! the handlers of a function, a list, in a hash table that it reads without a lock: in most
-//! cases one slot. Returns are reported by fprobes of the kernel, one for each handler and owner
-//! of functions.
+//! The entries of all functions share one registration with ftrace, whose filter contains the armed
+//! functions: arming a thousand of them takes one pass over the kernel's text. The callback finds
+//! the handlers of a function in a hash table, read without a lock: mostly one slot. Returns are
+//! reported by the kernel's fprobes, one for each handler and owner of functions.
 //!
 //! A fast stage reads memory after it has reserved room in the ring: a read that faults calls
-//! functions that may be traced, whose hits find the ring in use and go to the slow stage. That
-//! sets a flag of the CPU and the context ([`Serving`]): a hit in the middle of it is counted as
-//! missed.
+//! functions that may be traced, whose hits find the ring in use and go to the slow stage. The slow
+//! stage sets a flag of CPU and context ([`Serving`]): a hit while it is set is counted as missed.
 //!
 //! C header: [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h)
 
@@ -48,23 +46,23 @@ use kernel::{
 };
 use table::SiteTable;
 
-/// Returns whether the entries of functions can be probed: whether the kernel has ftrace.
+/// Returns whether function entries can be probed: whether the kernel has ftrace.
 pub fn are_supported() -> bool {
     calls::ferroprobe_functions_supported() == 0
 }
 
-/// What is left of the functions that were probed while the module was loaded.
+/// Must be dropped last, after all functions were probed.
 pub struct FunctionRemains(());
 
 impl FunctionRemains {
-    /// Makes the value that a module drops at the very last.
+    /// Makes the value that the module drops last.
     pub fn begin() -> Self {
         Self(())
     }
 }
 
 impl Drop for FunctionRemains {
-    /// Does not return if ftrace has failed itself, and may still call the module.
+    /// Does not return if ftrace itself has failed, because it may still call the module.
     fn drop(&mut self) {
         calls::ferroprobe_functions_end();
     }
@@ -72,8 +70,8 @@ impl Drop for FunctionRemains {
 
 /// Returns whether ftrace patches the instructions at all `sites`.
 ///
-/// Only ftrace knows. It exports no such question, but it refuses a filter with a function that it
-/// does not report. A filter takes 40,000 instructions, and some thousand for each function.
+/// Only ftrace knows, and exports no query, but it refuses a filter with a function that it does
+/// not report. A filter takes 40,000 instructions, plus some thousand for each function.
 ///
 /// # Errors
 ///
@@ -95,22 +93,22 @@ pub fn are_sites(sites: &[Site]) -> Result<bool, AllocError> {
     Ok(result == 0)
 }
 
-/// Which of ftrace's registrations is used.
+/// The registrations with ftrace.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum Ops {
-    /// The one for function entries.
+    /// For function entries.
     Entries,
-    /// The one for stubs, the functions that have the types of tracepoints.
+    /// For stubs, the functions with the types of tracepoints.
     #[cfg(CONFIG_CFI)]
     Stubs,
 }
 
-/// The functions whose entries are probed. There is one such value for each [`Ops`].
+/// The functions whose entries are probed; one value for each [`Ops`].
 ///
 /// # Invariants
 ///
-/// If the callback is registered, it has a pointer to this, which is pinned, and a reference to it.
+/// If the callback is registered, it has a pointer to this pinned value, and a reference to it.
 #[pin_data]
 pub struct Functions<H: Handler<Function>> {
     ops: Ops,
@@ -122,19 +120,19 @@ pub struct Functions<H: Handler<Function>> {
     _pinned: PhantomPinned,
 }
 
-/// What is known of ftrace's filter.
+/// The state of ftrace's filter.
 struct FilterState<H: Handler<Function>> {
-    /// The reference of the callback, if it is registered.
+    /// The callback's reference, if it is registered.
     registered: Option<Arc<Functions<H>>>,
-    /// Sites that are in the filter, or in `add`, and not in `remove`.
+    /// Number of sites that will be in the filter after the pending changes.
     sites: usize,
-    /// Sites to add to the filter.
+    /// Sites to be added.
     add: KVVec<c_ulong>,
-    /// Sites to remove from it.
+    /// Sites to be removed.
     remove: KVVec<c_ulong>,
-    /// The number of callers that will apply all changes together.
+    /// The number of callers of [`Functions::hold`].
     held: usize,
-    /// A handler was disarmed, and nothing has waited for its hits since.
+    /// Whether a handler was disarmed, and its hits have not been waited for since.
     unsettled: bool,
 }
 
@@ -180,8 +178,8 @@ impl<H: Handler<Function>> Functions<H> {
         )
     }
 
-    /// Makes a handler of the returns of functions. Its hits exclude those of entries that are
-    /// in the middle of them, and the other way round; see [`ReturnRegistration::with`].
+    /// Makes a handler of function returns. Its hits and those of entries exclude each other on a
+    /// CPU in the same context, see [`ReturnRegistration::with`].
     ///
     /// # Errors
     ///
@@ -196,13 +194,13 @@ impl<H: Handler<Function>> Functions<H> {
         ReturnRegistration::with(self.serving.clone(), words, handler)
     }
 
-    /// Keeps changes back until [`Functions::apply`], which then makes them in one pass.
+    /// Delays changes until [`Functions::apply`], which makes them in one pass.
     pub fn hold(&self) {
         let mut state = self.state.lock();
         state.held = state.held.saturating_add(1);
     }
 
-    /// Ends [`Functions::hold`], and makes the changes.
+    /// Undoes [`Functions::hold`], and makes the changes.
     ///
     /// # Errors
     ///
@@ -217,8 +215,8 @@ impl<H: Handler<Function>> Functions<H> {
         Self::commit(this, &mut state)
     }
 
-    /// Ends [`Functions::hold`], and makes the changes, unless `so_far` is an error or they
-    /// fail; then calls `undo`, which disarms and arms again.
+    /// Undoes [`Functions::hold`], and makes the changes. If `so_far` is an error, or the changes
+    /// fail, calls `undo`, which disarms and arms again.
     ///
     /// # Errors
     ///
@@ -230,7 +228,7 @@ impl<H: Handler<Function>> Functions<H> {
             Ok(()) => Self::apply(this),
             Err(error) => {
                 undo();
-                // What was armed before can be armed again.
+                // Functions that were armed before can be armed again.
                 let _ = Self::apply(this);
                 return Err(error);
             }
@@ -244,7 +242,7 @@ impl<H: Handler<Function>> Functions<H> {
         result
     }
 
-    /// Makes the changes, unless they are kept back.
+    /// Makes the changes, unless they are delayed.
     fn commit(this: &Arc<Self>, state: &mut FilterState<H>) -> Result {
         if state.held > 0 {
             return Ok(());
@@ -285,15 +283,15 @@ impl<H: Handler<Function>> Functions<H> {
 
     fn remove(ops: Ops, state: &mut FilterState<H>) {
         if state.sites == 0 {
-            // Without a filter, ftrace reports every function. If it fails itself, it may go on
-            // to call: it finds no handler.
+            // Without a filter, ftrace would report every function. If ftrace itself fails, it may
+            // still call; then it finds no handler.
             if state.registered.is_some() && calls::ferroprobe_functions_unregister(ops as u32) == 0
             {
                 state.registered = None;
             }
         } else if filter(ops, &mut state.remove, true).is_err() {
-            // One may be gone with its module, or memory is short: then it is reported and
-            // finds no handler.
+            // On failure, for lack of memory or because a module is gone, the site is still
+            // reported, and has no handler.
             for site in state.remove.iter_mut() {
                 let _ = filter(ops, core::slice::from_mut(site), true);
             }
@@ -313,7 +311,7 @@ fn filter(ops: Ops, sites: &mut [c_ulong], remove: bool) -> Result {
 }
 
 impl<H: Handler<Function>> FilterState<H> {
-    /// Notes that `site`, for which there is room, has a handler.
+    /// Notes that `site` has got a handler; there is room.
     fn begins(&mut self, site: u64) {
         self.sites = self.sites.saturating_add(1);
         if !forget(&mut self.remove, site) {
@@ -334,7 +332,7 @@ impl<H: Handler<Function>> FilterState<H> {
 
 /// Removes `site` from a list, and returns whether it was there.
 fn forget(sites: &mut KVVec<c_ulong>, site: u64) -> bool {
-    // What was added last is removed first.
+    // Sites are usually removed in reverse order.
     match sites.iter().rposition(|&other| other as u64 == site) {
         Some(at) => sites.remove(at).is_ok(),
         None => false,

@@ -4,8 +4,8 @@
 //!
 //! A stage is a function of its own, and the last thing that the stage before it calls. So a first
 //! stage that serves most hits calls nothing, and has no registers to save for what it leaves to
-//! others. Which stage is first, and which lead to others, is the handler's affair; a mechanism
-//! knows of the numbers below.
+//! others. The handler numbers its stages, and decides which is first and which lead to others. A
+//! mechanism names the stages that it calls by the constants below.
 
 use super::context::OnCpu;
 
@@ -17,11 +17,11 @@ pub trait Hits: 'static {
 
 /// What serves the hits of a probe, in stages.
 pub trait Handler<M: Hits>: Send + Sync {
-    /// Returns the stage that the kernel is to call, if the mechanism leaves that open.
+    /// Returns the stage that serves hits in the fewest instructions now.
     fn first(&self) -> u8;
 
-    /// Runs the stage with the number `STAGE`. [`NOTHING`] and [`WORD`] must not call a function
-    /// of the kernel, but by [`cold`](super::cold); the others up to [`REST`] may, and must recognise
+    /// Runs the stage with the number `STAGE`. [`BARE`] and [`WORD`] must not call a function of
+    /// the kernel, but by [`cold`](super::cold); all others but [`SLOW`] may, and must recognise
     /// the hits of these as unusual.
     ///
     /// Context: any, NMI included, with preemption disabled: it must not sleep, lock,
@@ -34,44 +34,56 @@ pub trait Handler<M: Hits>: Send + Sync {
     fn count_missed(&self, here: &OnCpu);
 }
 
-/// The first stage of a handler that uses nothing of a hit.
-pub const NOTHING: u8 = 0;
-/// The first stage of a handler that uses one word of a hit.
+/// A handler with a callback for each stage that the kernel may call first.
+pub trait HandlerByStage<M: Hits>: Handler<M> {
+    /// Returns the callback for hits that `stage` serves in the fewest instructions.
+    fn callback<C: Callbacks>(stage: u8) -> C::Callback;
+}
+
+/// The callbacks of a mechanism.
+pub trait Callbacks {
+    /// A function that the kernel calls.
+    type Callback;
+
+    /// Returns the one that begins with `STAGE`.
+    fn of<const STAGE: u8>() -> Self::Callback;
+}
+
+// The stages that mechanisms name. All other numbers are the handler's own.
+
+/// Uses nothing of a hit.
+pub const BARE: u8 = 0;
+/// Uses one word of a hit.
 pub const WORD: u8 = 1;
-/// The first stage of a handler that uses how long a call took.
-pub const TIMED: u8 = 3;
-/// The first stage of a handler that uses that and one word of the return.
-pub const WORD_TIMED: u8 = 4;
-/// To these numbers the ones above may lead, and [`USUAL`] and [`QUIETLY`] to the next one: the
-/// stages of a handler that serves several users.
-pub const SHARED: u8 = 6;
-/// One word of a hit, for several users.
-pub const SHARED_WORD: u8 = SHARED + WORD;
-/// Any number of words, for several users.
-pub const SHARED_ANY: u8 = SHARED + 2;
-/// The number of stages that only the kernel calls, the first ones, where it is told one.
-pub const FIRST_STAGES: u8 = 15;
-/// May end a hit, and otherwise leads to [`LAST`].
-pub const CHECK: u8 = FIRST_STAGES;
+/// Uses how long a call took.
+pub const DURATION: u8 = 2;
+/// Uses one word of a return, and how long the call took.
+pub const WORD_AND_DURATION: u8 = 3;
+/// Serves a hit about which nothing is unusual, and otherwise leads to [`SLOW`].
+pub const SHORT: u8 = 4;
+/// Serves any hit, without an attempt to do that in few instructions.
+pub const SLOW: u8 = 6;
 /// Serves any hit.
-pub const LAST: u8 = 16;
-/// Serves a hit about which nothing is unusual, and otherwise leads to [`REST`].
-pub const USUAL: u8 = 17;
-/// Serves any hit that [`USUAL`] does not.
-pub const REST: u8 = 18;
-/// As [`USUAL`], and calls no function of the kernel; otherwise it leads to [`LAST`].
-pub const QUIETLY: u8 = 19;
-/// As [`SHARED_ANY`], and calls no function of the kernel.
-pub const SHARED_QUIETLY: u8 = 20;
-/// The number of stages.
-pub const STAGES: u8 = 21;
+pub const SERVE: u8 = 7;
+/// [`BARE`] for several users, to which it may lead.
+pub const EACH_BARE: u8 = 14;
+/// [`WORD`] for several users, to which it may lead.
+pub const EACH_WORD: u8 = 15;
+/// [`SHORT`] for several users, to which that and [`NO_MEMORY`] may lead.
+pub const EACH_SHORT: u8 = 16;
+/// May end a hit, and otherwise leads to [`SERVE`]. [`BARE`] and others may lead to it.
+pub const FILTER: u8 = 19;
+/// [`SHORT`] without a call of the kernel; otherwise it leads to [`SERVE`].
+pub const NO_MEMORY: u8 = 22;
+/// [`EACH_SHORT`] without a call of the kernel.
+pub const EACH_NO_MEMORY: u8 = 23;
 
 /// What comes after a stage.
 pub enum Next {
     /// Nothing.
     Done,
-    /// The stage with this number, as above; the last one for any other. It should be a constant:
-    /// the compiler then makes a jump of it.
+    /// The stage with this number, if the mechanism tells it apart, else [`SERVE`] or [`SLOW`]. It
+    /// should be a constant: the compiler then makes a jump of it.
     Stage(u8),
 }
 

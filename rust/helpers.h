@@ -34,43 +34,42 @@ unsigned long ferroprobe_per_cpu_offset(unsigned int cpu);
 void ferroprobe_init_hard_irq_work(struct irq_work *work,
 				   void (*func)(struct irq_work *));
 /*
- * Calls @call with @data when the kernel oopses, and when it panics, until the end.  Once for the
- * module.
+ * Calls @call with @data when the kernel oopses or panics, until ferroprobe_oops_end().  Only one
+ * caller at a time.
  */
 int ferroprobe_oops_begin(void (*call)(void *data, bool panics), void *data);
 void ferroprobe_oops_end(void);
 /*
- * Calls @call with @data on each CPU that comes online, with the lock of CPU hotplug held by who
- * waits for that, until the end.  Once for the module.
+ * Calls @call with @data on each CPU that comes online, until ferroprobe_arrivals_end().  The task
+ * that brings the CPU online holds the lock of CPU hotplug.  Only one caller at a time.
  */
 int ferroprobe_arrivals_begin(void (*call)(void *data), void *data);
 void ferroprobe_arrivals_end(void);
-/* Calls @call with @data on @cpu, with interrupts disabled, and waits.  -ENXIO if it is offline. */
+/*
+ * Calls @call with @data on @cpu, with interrupts disabled, and waits.  -ENXIO if @cpu is offline.
+ */
 int ferroprobe_call_on(unsigned int cpu, void (*call)(void *data), void *data);
-/* Byte @at of the parameter of the module, or -1 if it has no such byte. */
+/* Returns byte @at of the module parameter "define", or -1 behind its end. */
 int ferroprobe_define(unsigned int at);
-/* Byte @at of the name of the kernel's release, or -1 if it has no such byte. */
+/* Returns byte @at of the kernel's release name, or -1 behind its end. */
 int ferroprobe_release(unsigned int at);
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);
 void ferroprobe_init_delayed_work(struct delayed_work *work,
 				  void (*func)(struct work_struct *));
 /*
- * Counts files and directories in debugfs, @by more of them: the kernel takes their memory for
- * available, as it takes that of other file systems that it can forget.
+ * Adds @by to the number of files and directories in debugfs.  The kernel counts their dentries and
+ * inodes as reclaimable memory, as it counts those of other file systems.
  */
 void ferroprobe_count_files(long by);
-/*
- * Returns whether so many bytes can be allocated, in one piece or many, without invoking the OOM
- * killer.
- */
+/* Returns whether @size bytes can be allocated, in any number of pieces, without the OOM killer. */
 bool ferroprobe_memory_suffices(size_t size);
 /*
- * Return zeroed memory, the first whole pages of vmalloc, or NULL if memory is insufficient.  A
- * request that is too large neither invokes the OOM killer nor logs a warning.
+ * Return zeroed memory, the first as whole pages of vmalloc memory, or NULL if memory is
+ * insufficient.  A request that is too large neither invokes the OOM killer nor logs a warning.
  */
 void *ferroprobe_alloc_pages(size_t size);
 void *ferroprobe_alloc_zeroed(size_t size);
-/* Frees the memory of either. */
+/* Frees memory of both functions. */
 void ferroprobe_free(void *memory);
 int ferroprobe_kprobes_locked_down(void);
 int ferroprobe_debugfs_locked_down(void);
@@ -88,8 +87,8 @@ void ferroprobe_preempt_enable_notrace(void);
 void ferroprobe_wait_for_hotplug(void);
 unsigned long ferroprobe_task_size(void);
 /*
- * Returns the scheduler's clock.  It stops during system sleep: from when the other CPUs
- * are offline until the kernel has corrected its own clocks.
+ * Returns the scheduler's clock, which stops during system sleep: from when the other CPUs are
+ * offline until the kernel has corrected its own clocks.
  */
 u64 ferroprobe_local_clock(void);
 /*
@@ -103,7 +102,7 @@ u64 ferroprobe_uptime(void);
 /* Returns the frequency of the processor's counter; 0 if it is not usable as a clock. */
 u64 ferroprobe_counter_hertz(void);
 
-/* Context of the three reads: any.  Returns whether all @size bytes were read. */
+/* Returns whether all @size bytes were read.  Context of the three reads: any. */
 bool ferroprobe_read_kernel(void *to, u64 from, size_t size);
 /* Returns the length with the NUL, @room if the string is longer, or a negative errno. */
 s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
@@ -114,25 +113,25 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room);
 s64 ferroprobe_read_user_string(char *to, u64 from, size_t room);
 
 /*
- * Copies a user string shorter than @room, with bytes behind its NUL, and returns its length with
- * the NUL, and FERROPROBE_ODD_TEXT if it has other than printable characters of ASCII.  Returns
- * -EFAULT if the string is longer or cannot be read, or is perhaps too near to where nothing can.
- * Context: process.  It does not sleep, and brings in no memory.
+ * Copies a user string shorter than @room, perhaps with bytes behind its NUL.  Returns its length
+ * with the NUL, plus FERROPROBE_ODD_TEXT if not all characters are printable ASCII.  Returns
+ * -EFAULT if the string is longer, cannot be read, or may be too near to unmapped memory.  Context:
+ * process.  Does not sleep, and faults in no pages.
  */
 #define FERROPROBE_ODD_TEXT (1UL << 32)
 s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room);
-/* As above, without a look at the characters. */
+/* As above, but does not check the characters. */
 s64 ferroprobe_copy_user_string(char *to, u64 from, size_t room);
 /*
- * Copies @room bytes of user memory or, if @is_text, a string until its NUL.  Returns the number
- * of bytes that were copied, or -EFAULT if some cannot be read.  Context: as above; but where
- * nothing is mapped yet it looks into the page cache.
+ * Copies @room bytes of user memory or, if @is_text, a string up to its NUL.  Returns the number of
+ * bytes copied, or -EFAULT if some cannot be read.  Reads pages of a mapped file that are not
+ * mapped yet from the page cache.  Context: as above.
  */
 s64 ferroprobe_copy_user(char *to, u64 from, size_t room, bool is_text);
 
 /*
- * Copies @size bytes to the user address @to.  Returns whether all were copied; does not
- * bring in memory that is not there.
+ * Copies @size bytes to the user address @to.  Returns whether all were copied.  Faults in no
+ * pages.
  */
 bool ferroprobe_copy_at_once(void *to, const void *from, size_t size);
 
@@ -152,79 +151,82 @@ bool ferroprobe_debugfs_is_mounted(void);
 void *ferroprobe_page_address(const struct page *page);
 
 /*
- * A file or a directory, in debugfs and in the module's own file system.  It refers to the
- * directory that it is in.
+ * A file or a directory, in debugfs and in the module's own file system.  A node has a reference to
+ * its directory.
  */
 struct ferroprobe_node;
 /*
- * Make one, which nobody finds before it is shown, in @parent, or the root, whose parent is NULL;
- * an ERR_PTR on failure.  The name is copied.  A file has the permissions @mode in debugfs.
+ * Make a node in @parent, or the root if @parent is NULL; an ERR_PTR on failure.  Nobody finds the
+ * node before ferroprobe_node_show().  The name is copied.  In debugfs a file has the permissions
+ * @mode.
  */
 struct ferroprobe_node *ferroprobe_node_dir(const char *name, struct ferroprobe_node *parent);
 struct ferroprobe_node *ferroprobe_node_file(const char *name, struct ferroprobe_node *parent,
 					     umode_t mode,
 					     const struct file_operations *operations, void *data);
-/* Shows one.  Returns 0 or an errno. */
+/* Shows a node.  Returns 0 or an errno. */
 int ferroprobe_node_show(struct ferroprobe_node *node);
 /*
- * Removes one, which has no entries, shown or not, and waits until no open() of it runs.  It must
- * not be used afterwards.
+ * Removes a node without entries, whether it was shown or not, and waits until no open() of it
+ * runs.  The node must not be used afterwards.
  */
 void ferroprobe_node_remove(struct ferroprobe_node *node);
 /*
- * Lets mkdir(2) and rmdir(2) in the own file system call @user in @dir, with the directory's inode
- * locked.  Only before the file system can be mounted.
+ * Lets mkdir(2) and rmdir(2) in @dir in the module's own file system call @user, with the inode of
+ * the directory locked.  Must be called before the file system can be mounted.
  */
 void ferroprobe_node_user_dir(struct ferroprobe_node *dir, struct ferroprobe_user_dir *user);
 /* Returns the data of the file whose inode, in either file system, is @inode. */
 void *ferroprobe_node_data(const struct inode *inode);
 
 /*
- * Returns whether loading the module has succeeded.  Until then the kernel gives out references to
- * the module, too, but does not look at them when loading fails: it frees the code.
+ * Returns whether loading the module has succeeded.  Before, references to the module do not keep
+ * it: if its init function fails, the kernel frees the code.
  */
 bool ferroprobe_is_loaded(void);
 /*
- * Returns whether @file, which has operations of the module and is being opened, may be opened: not
- * before the module is loaded.  If not, the operations are no longer its, and open() must fail.
+ * Returns whether @file, which has operations of the module and is being opened, may be opened:
+ * only after the module has been loaded.  If not, @file has lost these operations, and open() must
+ * fail.
  */
 bool ferroprobe_may_open(struct file *file);
 
-/* Lets the own file system, with the root @root, be mounted.  Returns 0 or an errno. */
+/* Lets users mount the module's own file system, with the root @root.  Returns 0 or an errno. */
 int ferroprobe_fs_begin(struct ferroprobe_node *root);
-/* Ends that.  Only while the module is being unloaded, which no mount lets happen. */
+/* Undoes ferroprobe_fs_begin().  Only while the module is being unloaded: a mount prevents that. */
 void ferroprobe_fs_end(void);
 
-/* What makes the files of a directory when somebody first enters it. */
+/* Makes the files of a directory when a task first enters it. */
 struct ferroprobe_late_dir {
-	/* Returns 0, or an errno that is returned to who enters.  May sleep. */
+	/* Returns 0, or an errno for the task that enters.  May sleep. */
 	int (*fill)(struct ferroprobe_late_dir *late);
 };
 
 /*
- * Tells that @late makes the files of @dir, or makes them once more, when somebody enters it next;
- * with NULL, that it does no more, and is not used any longer.  First before @dir is shown.
+ * Lets @late make the files of @dir when a task next enters it, also if it has made files before.
+ * NULL ends this; @late is not used afterwards.  The first call must precede that of
+ * ferroprobe_node_show().
  */
 void ferroprobe_late_dir_set(struct ferroprobe_node *dir, struct ferroprobe_late_dir *late);
 /*
- * Waits until all tasks have left the functions that enter such directories, which have all
- * been removed.
+ * Waits until all tasks have left the functions that enter directories with late files.  All these
+ * directories must have been removed.
  */
 void ferroprobe_late_dirs_end(void);
 
-/* What makes and removes the directories in a directory. */
+/* Makes and removes directories in a directory, for users. */
 struct ferroprobe_user_dir {
-	/* Return 0, or an error, which the user gets. */
+	/* Return 0, or an errno for the user. */
 	int (*make)(struct ferroprobe_user_dir *dir, const char *name);
 	int (*remove)(struct ferroprobe_user_dir *dir, const char *name);
 };
 
 /*
- * From now on mkdir(2) and rmdir(2) in @dir in debugfs, too, call what they call in the own file
- * system, several at a time, with a reference to the module held and without locks.
+ * Lets mkdir(2) and rmdir(2) in @dir in debugfs, too, call what ferroprobe_node_user_dir() has set:
+ * several at a time, with a reference to the module and without locks.
  */
 void ferroprobe_user_dir_begin(struct ferroprobe_node *dir);
-/* Ends that.  Only while the module is being unloaded. */
+/* Undoes ferroprobe_user_dir_begin().  Only while the module is being unloaded. */
 void ferroprobe_user_dir_end(struct ferroprobe_node *dir);
 
 /* Returns how many pages can be added to the pipe.  Called with the pipe locked. */
@@ -241,37 +243,40 @@ ssize_t ferroprobe_add_to_pipe(struct pipe_inode_info *pipe, struct page *page,
 			       unsigned int length);
 
 /*
- * Write the addresses of the frames of a stack to @to, which need not be aligned: at
- * most @room of them, the innermost first.  Return how many were written, with
- * FERROPROBE_STACK_CUT if there are more.  Context: any, on the CPU and in the context that was
- * probed.
+ * Write at most @room addresses of the frames of a stack to @to, the innermost first.  @to need not
+ * be aligned.  Return the number of addresses, with FERROPROBE_STACK_CUT if the stack has more.
+ * Context: any, on the CPU and in the context that was probed.
  */
 #define FERROPROBE_STACK_CUT 0x80000000u
-/* With the address @ip of the probe, which is in @function of @size bytes, and its registers. */
+/* For the probe at @ip in @function of @size bytes, with the registers at the probe. */
 u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
 			      u64 function, u64 size);
-/* With the registers that a kretprobe gets: from where the function returns to. */
+/* With the registers of a kretprobe, from the address to which the function returns. */
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs);
-/* With the registers that ftrace saves when @function begins. */
+/* With the registers that ftrace saves at the entry of @function. */
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function);
-/* With the registers that ftrace saves when a function returns: from where it returns to. */
+/*
+ * With the registers that ftrace saves at a return, from the address to which the function returns.
+ */
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit);
-/* From what calls this module, or calls the function @skip, of @skip_size bytes, that does. */
+/* From the caller of this module, or from the caller of the function @skip of @skip_size bytes. */
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size);
-/* The frames of the task in user space, by frame pointers; 0 if it has none there.  Never marked. */
+/*
+ * For the current task in user space, by frame pointers; 0 if it has no user space.  Never marked.
+ */
 u32 ferroprobe_stack_of_user(void *to, u32 room);
-/* Tells where functions return to while a kretprobe follows them. */
+/* Sets the address to which functions return while a kretprobe follows them. */
 void ferroprobe_stack_learn(u64 trampoline);
 
 /*
- * Returns 0, -ENOENT without tracepoints, or -EOPNOTSUPP if CFI forbids the probes and there is no
- * ftrace to report the functions that have their types.
+ * Returns 0, -ENOENT if the kernel has no tracepoints, or -EOPNOTSUPP if CFI forbids our probes and
+ * ftrace cannot report the empty functions of the tracepoints instead.
  */
 int ferroprobe_tracepoints_supported(void);
 /*
- * Visits the tracepoints of @module, which must not go away meanwhile, or of the kernel.
- * @stub is the address of the function that has the type of the probes, @iterator the address
- * of the function that calls them where there are several.
+ * Visits the tracepoints of @module, which must stay loaded, or of the kernel.  @stub is the
+ * address of the empty function with the type of the probes, @iterator that of the function that
+ * calls several probes.
  */
 void ferroprobe_each_tracepoint(struct module *module,
 				void (*visit)(struct tracepoint *point, const char *name,
@@ -281,18 +286,17 @@ int ferroprobe_tracepoint_register(struct tracepoint *point, void *probe, void *
 /* @probe may still run until ferroprobe_tracepoints_synchronize() returns. */
 void ferroprobe_tracepoint_unregister(struct tracepoint *point, void *probe, void *data);
 /*
- * Waits for the probes of all tracepoints, or of those that are not faultable.  Probes of
- * faultable ones, the system calls', may sleep.  Ours do not, but others do, and so a user can
- * make the wait for these as long as he likes.
+ * Waits for the probes of all tracepoints, or only for those of tracepoints that are not faultable.
+ * Probes of faultable tracepoints, which are those of system calls, may sleep.  Ours do not, but
+ * others do, so a user can prolong the wait for them at will.
  */
 void ferroprobe_tracepoints_synchronize(bool faultable);
 bool ferroprobe_tracepoint_is_faultable(const struct tracepoint *point);
 /*
- * Waits for the probes of faultable tracepoints, half a second at most.  Returns whether they
- * have all ended.
+ * Waits at most half a second for the probes of faultable tracepoints.  Returns whether all ended.
  */
-bool ferroprobe_faultable_settle(void);
-/* Notifies of the modules with tracepoints that are loaded, coming and going. */
+bool ferroprobe_wait_for_faultable_probes(void);
+/* Calls @block when a module with tracepoints has been loaded, and before it goes. */
 int ferroprobe_watch_tracepoints(struct notifier_block *block);
 void ferroprobe_unwatch_tracepoints(struct notifier_block *block);
 struct module *ferroprobe_tracepoints_module(void *notification);
@@ -346,17 +350,16 @@ int ferroprobe_returns_register(struct fprobe *fprobe, ferroprobe_return_entry e
 void ferroprobe_returns_unregister(void *fprobe);
 unsigned long ferroprobe_returns_missed(const void *fprobe);
 
-/* Returns whether @address is in the init code of @module. */
 bool ferroprobe_in_init(struct module *module, unsigned long address);
 
-/* Memory of a module, which is there until it runs if @is_init; none if @size is 0. */
+/* Memory of a module, freed after its init function if @is_init; none if @size is 0. */
 struct ferroprobe_module_memory {
 	unsigned long start;
 	unsigned long size;
 	bool is_init;
 };
 
-/* Fills @memory with the @nth memory of @module; returns false if there are not so many. */
+/* Fills @memory with the @nth memory of @module; returns false if @module has fewer. */
 bool ferroprobe_module_memory(const struct module *module, unsigned int nth,
 			      struct ferroprobe_module_memory *memory);
 
@@ -374,24 +377,26 @@ struct ferroprobe_module_name {
 };
 
 /*
- * Copies the names of the loaded modules to @names, as far as @room goes.  @modules is the address
- * of the kernel's list of modules.  Returns their number, or -ENOENT if it is not, or if the kernel
- * has no symbols of modules.
+ * Copies at most @room names of loaded modules to @names.  @modules is the address of the kernel's
+ * list of modules.  Returns the number of loaded modules, or -ENOENT if @modules is another address
+ * or the kernel has no symbols of modules.
  */
 long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_name *names,
 			     unsigned long room);
 
 /*
- * Calls @each, which must not sleep, with @data and each function of the module @name, until it
- * returns false, among the @count symbols from number @from on.  Returns 1 if there are more symbols,
- * 0 if there are none, or no such module, 2 if @each has returned false; -ENOENT as
- * ferroprobe_module_names().
+ * Calls @each with @data and each function of the module @name, from symbol @from on, for at most
+ * @count symbols, until @each returns false.  @each must not sleep.  Returns 1 if there are more
+ * symbols, 0 at the end or if the module is not loaded, 2 if @each has returned false, or -ENOENT
+ * as ferroprobe_module_names() does.
  */
 int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,
 		unsigned int count, void *data,
 		bool (*each)(void *data, const struct ferroprobe_module_function *function));
 
-/* What the kernel knows of a system call.  Addresses are of strings and arrays of them. */
+/*
+ * A system call as the kernel's trace events describe it.  Addresses are of strings and of arrays.
+ */
 struct ferroprobe_syscall {
 	u64 name;
 	u64 types;
@@ -408,7 +413,7 @@ struct ferroprobe_syscall {
 /* Returns the number of system calls; 0 if the kernel has no events for them. */
 unsigned int ferroprobe_syscalls(void);
 /*
- * Reads what the kernel's table of system calls, at the address @table, has for @number.
+ * Reads entry @number of the kernel's table of system calls, which is at the address @table.
  * Returns 0, -ENOENT if that is no system call, or -EFAULT.
  */
 int ferroprobe_syscall(u64 table, unsigned int number, struct ferroprobe_syscall *call);

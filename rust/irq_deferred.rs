@@ -21,7 +21,7 @@ pub trait RunDeferred: Send + Sync + 'static {
     fn run(&self);
 }
 
-/// Interrupts the CPU to queue work.
+/// Queues work by way of an interrupt.
 ///
 /// # Invariants
 ///
@@ -83,7 +83,7 @@ pub struct IrqDeferred<T: RunDeferred> {
     /// Dropped first, because its work uses the handler.
     #[pin]
     interrupt: Interrupt,
-    /// Whether the work has been asked for and has not begun since.
+    /// Whether the work was requested, and has not begun since.
     is_asked: AtomicBool,
     handler: T,
     #[pin]
@@ -109,19 +109,19 @@ impl<T: RunDeferred> IrqDeferred<T> {
         )
     }
 
-    /// Queues the work, unless it is queued, soon after the caller's context ends.
+    /// Queues the work to run soon after the caller's context ends, unless it is queued already.
     ///
     /// Raises no interrupt until the work has begun: the caller may be code that the interrupt, or
-    /// who queues the work, runs through. What the caller wrote before is seen by the work.
+    /// the queuing of work, runs through. The work sees what the caller wrote before.
     ///
-    /// Does nothing on a CPU that is not online, because `irq_work` that is queued there
-    /// would block all that is queued later, see [`wake`](super::wake). The caller must
-    /// note elsewhere what is to be done, and call again.
+    /// Does nothing on a CPU that is not online, because `irq_work` queued there would block all
+    /// later `irq_work`, see [`wake`](super::wake). The caller must note the work elsewhere, and
+    /// call again.
     ///
     /// Context: any, NMI included.
     pub fn kick(&self) {
-        // In one order with the store in `run`: who finds that the work has been asked for wrote
-        // before it begins.
+        // Ordered with the store in `run`: a caller that finds a request has written before the
+        // work begins.
         if self.is_asked.load(Ordering::SeqCst) {
             return;
         }

@@ -7,10 +7,10 @@
 use super::{
     arch, bindings as extra,
     context::EntryWay,
-    handler::{Handler, Hits},
+    handler::{HandlerByStage, Hits},
     nofault,
     probe_place::fill,
-    registration::{self, KernelHit, KernelProbe, PreparedProbe},
+    registration::{self, KernelHit, KernelProbe, ProbeBuilder},
     regs::Regs,
     symbol, word,
 };
@@ -29,12 +29,12 @@ pub use super::probe_place::ProbePlace;
 /// A registered kprobe.
 pub type Registration<H> = registration::Registration<Kprobe, H>;
 
-/// A hit, from which the handler can learn how the CPU entered it.
+/// A hit, from which the handler can learn how it was entered.
 #[derive(Clone, Copy)]
 pub struct Way<'a>(KernelHit<'a, Kprobe>);
 
 impl Way<'_> {
-    /// Returns how the handler was entered, which got `regs`.
+    /// Returns how the handler, which got `regs`, was entered.
     #[inline(always)]
     pub fn entry(self, regs: &Regs) -> EntryWay {
         match self.is_called() {
@@ -43,7 +43,7 @@ impl Way<'_> {
         }
     }
 
-    /// Returns how the probe was entered, in fewer instructions: a jump counts as a trap.
+    /// Returns how the handler was entered, in fewer instructions: reports a jump as a trap.
     #[inline(always)]
     pub fn entry_or_trap(self) -> EntryWay {
         match self.is_called() {
@@ -62,12 +62,12 @@ impl Way<'_> {
     }
 }
 
-/// What a handler gets of a hit.
+/// The argument of a kprobe's handler.
 #[derive(Clone, Copy)]
 pub struct Probed<'a> {
     /// The registers.
     pub regs: &'a Regs,
-    /// How the CPU entered the handler.
+    /// How the handler was entered.
     pub way: Way<'a>,
 }
 
@@ -107,7 +107,7 @@ unsafe impl KernelProbe for Kprobe {
     }
 }
 
-impl<H: Handler<Kprobe>> Registration<H> {
+impl<H: HandlerByStage<Kprobe>> Registration<H> {
     /// Registers a probe, disabled: it counts and calls nothing until
     /// [`set_enabled`](Self::set_enabled).
     ///
@@ -124,12 +124,11 @@ impl<H: Handler<Kprobe>> Registration<H> {
         fill(&mut probe, place, name.as_deref());
         // INVARIANT: Zeroed except for the location.
         let data = ();
-        Self::register(PreparedProbe { probe, data, name }, handler)
+        Self::register(ProbeBuilder { probe, data, name }, handler)
     }
 }
 
-/// Returns whether a probe that is armed at `address` is a breakpoint, also if that cannot
-/// be read.
+/// Returns whether a probe armed at `address` is a breakpoint; true if that cannot be read.
 ///
 /// Context: process.
 pub fn is_breakpoint(address: u64) -> bool {
@@ -138,15 +137,14 @@ pub fn is_breakpoint(address: u64) -> bool {
     !read || arch::is_trap(instruction)
 }
 
-/// Most entries of the kernel's blacklist that are read.
+/// Most entries of the kernel's blacklist that are read: a limit for broken lists.
 const MAX_BLACKLIST: usize = 100_000;
 
-/// Returns whether `address` is on the kernel's list of functions that must not be probed;
-/// `None` if the list cannot be found.
+/// Returns whether `address` is on the kernel's blacklist of kprobes; `None` if the list cannot be
+/// found.
 ///
-/// The kernel exports no function that tells, and shows the list to user space only. This
-/// function therefore walks the list by reads that may fault: an entry that goes away
-/// meanwhile, with its module, ends the walk.
+/// The kernel exports no function for this, and shows the list to user space only. So the list is
+/// walked by reads that may fault: an entry that disappears with its module ends the walk.
 ///
 /// Context: process, may sleep.
 pub fn is_blacklisted(address: u64) -> Option<bool> {
@@ -186,14 +184,14 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
     None
 }
 
-/// Most kprobes of one list of the kernel's table that are read.
+/// Most kprobes in one list of the kernel's table: a limit for broken lists.
 const MAX_LIST: usize = 100_000;
 
-/// Returns whether a kprobe, of any user, may be registered at `address`: `false` is
-/// certain, and much cheaper than reading what is there.
+/// Returns whether any user's kprobe may be registered at `address`. `false` is certain, and much
+/// cheaper than reading the text there.
 ///
-/// The kernel keeps its probes in a hash table of 64 lists. If that does not have the
-/// expected form, or changes meanwhile, the answer is `true`.
+/// The kernel keeps its probes in a hash table of 64 lists. If the table does not have the expected
+/// form, or changes meanwhile, returns `true`.
 ///
 /// Context: process, may sleep.
 pub fn may_be_at(address: u64) -> bool {
@@ -229,7 +227,7 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
         nofault::read_kernel(at.wrapping_add(word(offset)), &mut value)
             .then(|| u64::from_ne_bytes(value))
     };
-    // A probe that is removed meanwhile is not freed before the end of the read section.
+    // A probe that is removed meanwhile is not freed before the read-side critical section ends.
     let _guard = rcu::read_lock();
     let mut node = field(head, 0)?;
     for _ in 0..MAX_LIST {
@@ -240,7 +238,7 @@ fn is_in_list(head: u64, address: u64) -> Option<bool> {
         if field(probe, mem::offset_of!(extra::kprobe, addr))? == address {
             return Some(true);
         }
-        // The next node is the first word of one.
+        // The node is the first member of its structure.
         node = field(node, 0)?;
     }
     None

@@ -7,9 +7,9 @@
 use super::{
     bindings as extra,
     context::OnCpu,
-    handler::{Handler, Hits},
+    handler::{HandlerByStage, Hits},
     probe_place::{fill, ProbePlace},
-    registration::{self, KernelHit, KernelProbe, PreparedProbe},
+    registration::{self, KernelHit, KernelProbe, ProbeBuilder},
     regs::Regs,
 };
 use core::{mem, pin::Pin, slice};
@@ -18,16 +18,16 @@ use kernel::{bindings, ffi::c_int, prelude::*};
 /// Most words of data that one call of a function keeps.
 pub const MAX_WORDS: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize / mem::size_of::<u64>();
 
-/// Kretprobes as a [`KernelProbe`]: a hit is a return.
+/// Kretprobes as a [`KernelProbe`]; a hit is a return.
 pub enum Kretprobe {}
 
 /// A registered kretprobe.
 pub type Registration<H> = registration::Registration<Kretprobe, H>;
 
-/// What serves a return probe at the function's entry, besides at the return.
-pub trait EntryHandler: Handler<Kretprobe> {
-    /// Called at the function's entry. What it stores in `data` is passed to the handler of
-    /// the return; `data` holds what an earlier call has stored.
+/// Serves a return probe at the function's entry, too.
+pub trait EntryHandler: HandlerByStage<Kretprobe> {
+    /// Called at the function's entry. The words that it stores in `data` are passed to the handler
+    /// of the return. At the call, `data` has the contents of an earlier call.
     ///
     /// Context: as for a hit.
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu);
@@ -45,11 +45,11 @@ pub struct FollowedCall<'a> {
 }
 
 impl<'a> FollowedCall<'a> {
-    /// Returns the address to which it returns; `regs` are those that the handler gets.
+    /// Returns the return address; `regs` are those passed to the handler.
     ///
-    /// What the instance has may be the kernel's trampoline: where several return probes follow the
-    /// call, it has the address that was found at the entry by its own, and only the one that was
-    /// first there has found the caller's. The kernel puts that into the registers.
+    /// The instance may have the address of the kernel's trampoline: if several return probes
+    /// follow the call, only the first one to be hit at the entry has found the caller's address.
+    /// The kernel puts that into the registers.
     ///
     /// Context: any.
     #[inline(always)]
@@ -57,7 +57,7 @@ impl<'a> FollowedCall<'a> {
         regs.instruction_pointer()
     }
 
-    /// Returns what was stored at its entry.
+    /// Returns the words that were stored at the entry.
     ///
     /// Context: any.
     #[inline(always)]
@@ -68,7 +68,7 @@ impl<'a> FollowedCall<'a> {
     }
 }
 
-/// What a handler gets of a return.
+/// The argument of a return probe's handler.
 #[derive(Clone, Copy)]
 pub struct Returned<'a> {
     /// The registers.
@@ -119,7 +119,7 @@ unsafe impl KernelProbe for Kretprobe {
         Returned { regs, call }
     }
 
-    /// Returns the calls whose return was not followed, because no instance was free.
+    /// Returns the number of calls that were not followed, because no instance was free.
     ///
     /// # Safety
     ///
@@ -164,7 +164,7 @@ impl<H: EntryHandler> Registration<H> {
         probe.data_size = words.wrapping_mul(mem::size_of::<u64>());
         // INVARIANT: Zeroed except for the location and these; it has room for the words.
         let data = words;
-        Self::register(PreparedProbe { probe, data, name }, handler)
+        Self::register(ProbeBuilder { probe, data, name }, handler)
     }
 
     /// # Safety

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory that is written by one CPU only, including its interrupts.
+//! Memory written by one CPU only, including its interrupts.
 //!
 //! These types are atomic against interrupts and NMIs of the writing CPU, which costs a
 //! fraction of an atomic between CPUs. Other CPUs may read.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory whose size a user chooses.  The kernel answers a request for too much of it by killing
- * a task.  So it is asked for only if as much is available, with some to spare.
+ * Memory whose size a user chooses.  The kernel may answer a request for too much by killing a
+ * task, so the module asks only if that much is available, with some to spare.
  */
 
 #include <linux/atomic.h>
@@ -16,7 +16,7 @@
 
 #include "helpers.h"
 
-/* Pages that are left to others: a sixteenth of a small machine, and 64 MiB of a large one. */
+/* Returns how many pages to leave to others: 1/16 of memory, at most 64 MiB. */
 static unsigned long spare_pages(void)
 {
 	return min(totalram_pages() / 16, SZ_64M / PAGE_SIZE);
@@ -30,7 +30,7 @@ void ferroprobe_count_files(long by)
 	atomic_long_add(by, &files);
 }
 
-/* Pages that the kernel could take for available, and that are in use. */
+/* Returns how many pages of debugfs files the kernel counts as available though they are in use. */
 static long pages_of_files(void)
 {
 	/* An inode of debugfs is an inode and a pointer. */
@@ -72,7 +72,7 @@ void *ferroprobe_alloc_zeroed(size_t size)
 		return NULL;
 	if (size <= PAGE_SIZE)
 		return kmalloc(size, flags | __GFP_RETRY_MAYFAIL);
-	/* In one piece if that costs nothing. */
+	/* Small memory is contiguous if such memory is free. */
 	if (size <= KMALLOC_MAX_SIZE)
 		memory = kmalloc(size, flags & ~__GFP_DIRECT_RECLAIM);
 	return memory ?: __vmalloc(size, flags | __GFP_RETRY_MAYFAIL);

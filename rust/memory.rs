@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory whose size a user chooses.
+//! Memory of a size that users choose.
 //!
 //! C headers: [`include/linux/slab.h`](srctree/include/linux/slab.h),
 //! [`include/linux/vmalloc.h`](srctree/include/linux/vmalloc.h)
@@ -9,15 +9,15 @@ use super::{bindings as extra, calls};
 use core::{ops::Deref, ptr::NonNull};
 use kernel::prelude::*;
 
-/// Returns whether so many bytes can be allocated, in one piece or many, without invoking the
-/// OOM killer. What is asked for meanwhile is not counted.
+/// Returns whether `bytes` can be allocated, in one piece or many, without invoking the OOM killer.
+/// Concurrent allocations are not considered.
 ///
 /// Context: process.
 pub fn suffices(bytes: usize) -> bool {
     calls::ferroprobe_memory_suffices(bytes)
 }
 
-/// An array that begins as zeroes.
+/// A zero-initialised array.
 ///
 /// # Invariants
 ///

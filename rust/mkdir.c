@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A directory in debugfs in which tasks make and remove directories, by mkdir(2) and rmdir(2).
- * debugfs has no such directories, unlike the module's own file system.  What the VFS does in a
- * directory is up to the operations of its inode, and a module may replace these for its own
- * directory.
+ * A directory in debugfs in which users make and remove directories, by mkdir(2) and rmdir(2).
+ * debugfs has no such directories, unlike the module's own file system.  But the VFS calls the
+ * operations of a directory's inode, and a module may replace these for its own directory.
  *
- * The VFS calls these operations with the inode of the directory locked.  While they run, and
- * the inode is unlocked, they hold a reference to the module.  So once the module is being
- * unloaded, and its exit function has locked the inode to put the former operations back, no
- * task is in them, and none comes any more.
+ * The VFS calls these operations with the inode of the directory locked.  They hold a reference to
+ * the module while the inode is unlocked.  When the module is unloaded, its exit function restores
+ * the former operations with the inode locked: no task is in the new ones then, and none enters
+ * them any more.
  */
 
 #include <linux/dcache.h>
@@ -19,11 +18,11 @@
 
 #include "node.h"
 
-/* There is one such directory. */
+/* The directory's own operations, of debugfs.  There is only one such directory. */
 static const struct inode_operations *former;
 static struct inode_operations operations;
 
-/* As in tracefs, what is called locks the directory itself, to make the new one. */
+/* As in tracefs, the directory is unlocked: the functions that this calls lock it. */
 static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode,
 			   struct dentry *dentry, umode_t mode)
 {
@@ -45,7 +44,7 @@ static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode,
 static int remove(struct inode *inode, struct dentry *dentry)
 {
 	struct ferroprobe_user_dir *dir = inode->i_private;
-	/* The caller's reference to the dentry keeps it. */
+	/* The caller's reference to the dentry keeps the inode. */
 	struct inode *removed = d_inode(dentry);
 	struct name_snapshot name;
 	int failed;
@@ -85,6 +84,6 @@ void ferroprobe_user_dir_end(struct ferroprobe_node *dir)
 	WRITE_ONCE(inode->i_op, former);
 	inode->i_private = NULL;
 	inode_unlock(inode);
-	/* The VFS looks for some operations without the lock, and without sleeping. */
+	/* The VFS reads some operations without the lock, and without sleeping. */
 	synchronize_rcu_tasks();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kernel knows of loaded modules. */
+/* Loaded modules, their memory and their functions. */
 
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -58,7 +58,7 @@ static int each_function(struct module *module, unsigned int from, unsigned int 
 			.address = symbol->st_value,
 		};
 
-		/* The first symbol of an ELF file means nothing. */
+		/* The first symbol of an ELF file is a dummy. */
 		if (n == 0 || symbol->st_shndx == SHN_UNDEF || !is_function(symbols->typetab[n]))
 			continue;
 		function.is_init = within_module_init(function.address, module);
@@ -74,7 +74,7 @@ static bool has_functions(const struct module *module)
 	       module->state != MODULE_STATE_GOING;
 }
 
-/* The list is a ring, of which this module is one element, and the head another one. */
+/* Returns whether @modules is the head of a ring that has this module as an element. */
 static bool is_list(const struct list_head *modules)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at;
@@ -110,8 +110,8 @@ long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_nam
 }
 
 /*
- * The module is looked up each time: it may go meanwhile.  Of one that is loaded anew the functions
- * may be those of both, unless the caller keeps the notifications of modules waiting.
+ * Each call looks the module up, as it may go between calls.  If it is loaded anew meanwhile, the
+ * caller may get functions of both, unless the caller delays the notifications of modules.
  */
 int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,
 				    unsigned int count, void *data, each_t each)

@@ -20,7 +20,7 @@ use kernel::{
     types::Opaque,
 };
 
-/// Symbols of which every module has at least one, if the kernel has symbols of modules.
+/// Symbols of which every module has at least one, if the kernel keeps symbols of modules.
 const OF_EVERY_MODULE: [&str; 3] = ["__this_module", "cleanup_module", "init_module"];
 
 /// Returns whether the module `name` is loaded; also true while it is being loaded or
@@ -54,20 +54,20 @@ pub struct ModuleFunction<'a> {
     pub is_init: bool,
 }
 
-/// How many symbols are looked at before other tasks may run.
+/// Number of symbols between two checks for rescheduling.
 const MANY: c_uint = 512;
 
 type ModuleName = extra::ferroprobe_module_name;
 
-/// Calls `each` with every function of the loaded modules, or of the module `only`, until it
-/// returns false; also of those that are being loaded, not of this module. `modules` is the address of the
-/// kernel's list of modules.
+/// Calls `each` with every function of the loaded modules, or of the module `only`, including
+/// modules that are being loaded but not this module, until it returns false. `modules` is the
+/// address of the kernel's list of modules.
 ///
 /// # Errors
 ///
-/// `ENOENT` if it is not, or if the kernel has no symbols of modules; `ENOMEM`.
+/// `ENOENT` if the address is wrong, or if the kernel has no symbols of modules; `ENOMEM`.
 ///
-/// Context: process, may sleep; `each` must not sleep. RCU waits for [`MANY`] calls of it at most.
+/// Context: process, may sleep; `each` must not sleep. RCU waits for at most [`MANY`] calls of it.
 pub fn each_function(
     modules: u64,
     only: Option<&[u8]>,
@@ -105,7 +105,7 @@ pub fn each_function(
     Ok(())
 }
 
-/// Returns `name`, if a module can have it.
+/// Returns `name` as a list, if it can be the name of a module.
 fn one(name: &[u8]) -> Result<KVVec<ModuleName>> {
     let mut names = KVVec::new();
     let mut only = ModuleName { text: [0; _] };
@@ -134,7 +134,7 @@ fn loaded(modules: u64) -> Result<KVVec<ModuleName>> {
             names.truncate(count);
             return Ok(names);
         }
-        // Some more, as modules may come meanwhile.
+        // Some more, because modules may be loaded meanwhile.
         let empty = ModuleName { text: [0; _] };
         names = KVVec::from_elem(empty, count.saturating_add(8), GFP_KERNEL)?;
     }
@@ -160,7 +160,7 @@ unsafe extern "C" fn visit(
     }
 }
 
-/// The memory of a module, which exists as long as this does.
+/// The memory of a module, valid for the lifetime.
 ///
 /// # Invariants
 ///
@@ -174,9 +174,9 @@ impl ModuleMemory<'_> {
         unsafe { extra::ferroprobe_in_init(self.0.cast(), address as c_ulong) }
     }
 
-    /// Calls `each` with the ranges of addresses of code and data: of that for init, which is
-    /// freed once the module has run it, if it is still there, and, unless `only_init`, of all
-    /// other.
+    /// Calls `each` with the address ranges of code and data: those of init code and data, which
+    /// are freed after the module's init function, as long as they exist; and all others, unless
+    /// `only_init`.
     pub fn each(&self, only_init: bool, each: &mut dyn FnMut(Range<u64>)) {
         let mut memory = extra::ferroprobe_module_memory {
             start: 0,
@@ -196,20 +196,20 @@ impl ModuleMemory<'_> {
     }
 }
 
-/// The callbacks for modules that are loaded and unloaded.
+/// Callbacks for loading and unloading of modules.
 pub trait OnModules: Send + Sync {
-    /// Called when the module `name` is in memory, before any of its code has run.
+    /// Called when module `name` is in memory, before any of its code has run.
     ///
     /// Context: process, may sleep.
     fn coming(&self, name: &CStr, memory: &ModuleMemory<'_>);
 
-    /// Called when the module `name` has run its init function. The init code is about to
-    /// be freed, and the kernel has given up the kprobes in it.
+    /// Called after the init function of module `name`. The init code is about to be freed, and the
+    /// kernel has given up the kprobes in it.
     ///
     /// Context: process, may sleep.
     fn live(&self, name: &CStr, memory: &ModuleMemory<'_>);
 
-    /// Called when the code of the module `name` no longer runs, before it is freed.
+    /// Called when the code of module `name` no longer runs, before it is freed.
     ///
     /// Context: process, may sleep.
     fn going(&self, name: &CStr, memory: &ModuleMemory<'_>);
@@ -235,8 +235,8 @@ unsafe impl<T: OnModules> Sync for ModuleNotifier<T> {}
 unsafe impl<T: OnModules> Send for ModuleNotifier<T> {}
 
 impl<T: OnModules> ModuleNotifier<T> {
-    /// Registers `handler`, to be called after the kernel has updated its own symbols,
-    /// probes and types for a module.
+    /// Registers `handler`. It is called after the kernel has updated its own symbols, probes and
+    /// types for a module.
     ///
     /// # Errors
     ///

@@ -2,10 +2,10 @@
 /*
  * The tree of files and directories that debugfs and the module's own file system show.
  *
- * debugfs gets an inode of each when it is made; of what is in a directory whose files are made
- * late, when somebody enters it in debugfs.  The own file system has inodes of what somebody has
- * looked up.  An open file has the same operations in both, so all that follows the opening is
- * one code.  Both protect the opening only: removal waits for an open() in progress, not for open
+ * In debugfs a node has an inode from when it is shown, or, in a directory whose files are made
+ * late, from when a task enters the directory.  The module's own file system makes inodes at
+ * lookup.  An open file has the same operations in both, so everything after open() is common code.
+ * Both protect only open(): the removal of a node waits for an open() in progress, not for open
  * files.
  */
 
@@ -23,16 +23,16 @@
 #include "node.h"
 
 static DEFINE_MUTEX(nodes_lock);
-/* The task that makes files with the lock held.  It changes the tree itself. */
+/* The task that fills a directory with the lock held.  That task may change the tree. */
 static struct task_struct *filling;
 
-/* Held, too, while the tree changes, and while it is searched.  The innermost lock. */
+/* Also held while the tree changes or is searched.  The innermost lock. */
 static DEFINE_MUTEX(names_lock);
 static DEFINE_HASHTABLE(names, 11);
-/* The last number that a node was given; the root has 1. */
+/* The number of the last node that was made; the root has 1. */
 static u64 last_number;
 
-/* Who waits until a node has no users. */
+/* Removals wait here until their node has no users. */
 static DECLARE_WAIT_QUEUE_HEAD(left);
 
 bool ferroprobe_nodes_lock(void)
@@ -124,7 +124,7 @@ void *ferroprobe_node_data(const struct inode *inode)
 
 /*
  * The kernel gives out references to a module whose init function still runs, and ignores them if
- * that fails.  So nothing is opened, made or mounted before it has succeeded.
+ * that fails.  So nothing can be opened, made or mounted before.
  */
 bool ferroprobe_is_loaded(void)
 {
@@ -136,9 +136,10 @@ bool ferroprobe_may_open(struct file *file)
 	if (ferroprobe_is_loaded())
 		return true;
 	/*
-	 * When open() fails, the kernel puts the operations of the file, and with them the
-	 * module.  By then it may be gone, as nothing waits for the end of the system call: so
-	 * they are put here, where the removal of the node waits, and others take their place.
+	 * When open() fails, the kernel puts the operations of the file, and with them a
+	 * reference to the module.  The module may be gone by then, as nothing waits for the end
+	 * of the system call.  So put them here, where the removal of the node waits, and install
+	 * others.
 	 */
 	replace_fops(file, &simple_dir_operations);
 	return false;
@@ -149,7 +150,7 @@ static u32 hash_of(const struct ferroprobe_node *dir, const char *name, size_t l
 	return full_name_hash(dir, name, length);
 }
 
-/* With the lock of the names held. */
+/* Returns the entry @name of @dir.  Called with names_lock held. */
 static struct ferroprobe_node *entry(struct ferroprobe_node *dir, const char *name, size_t length)
 {
 	struct ferroprobe_node *node;
@@ -162,7 +163,6 @@ static struct ferroprobe_node *entry(struct ferroprobe_node *dir, const char *na
 	return NULL;
 }
 
-/* Adds a node to the tree. */
 static int add(struct ferroprobe_node *node)
 {
 	struct ferroprobe_node *parent = node->parent;
@@ -183,7 +183,7 @@ static int add(struct ferroprobe_node *node)
 	return failed;
 }
 
-/* Takes it out, if it is in. */
+/* Removes a node from the tree, if it is there. */
 static void take_out(struct ferroprobe_node *node)
 {
 	mutex_lock(&names_lock);
@@ -263,7 +263,7 @@ static void release(struct kref *refs)
 		ferroprobe_node_put(parent);
 }
 
-/* It calls itself as deep as the tree, which has six levels. */
+/* Recurses to the depth of the tree, which is six levels. */
 void ferroprobe_node_put(struct ferroprobe_node *node)
 {
 	kref_put(&node->refs, release);

@@ -54,7 +54,7 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room)
 	while (done < room) {
 		unsigned long word, zeros;
 
-		/* An aligned word lies in one page, the page of the string's next byte. */
+		/* An aligned word lies in one page: that of the next byte of the string. */
 		if (room - done >= sizeof(word) && (from + done) % sizeof(word) == 0) {
 			__get_kernel_nofault(&word, (void *)(from + done), unsigned long, fault);
 			memcpy(to + done, &word, sizeof(word));
@@ -89,7 +89,10 @@ s64 ferroprobe_read_user_string(char *to, u64 from, size_t room)
 	if (in_nmi())
 		return -EAGAIN;
 	pagefault_disable();
-	/* What follows the first byte is read in order, up to where nothing can be mapped. */
+	/*
+	 * Behind the first byte, reads go upwards, and stop at the end of the address range of
+	 * users.
+	 */
 	if (!user_read_access_begin(at, 1)) {
 		pagefault_enable();
 		return -EFAULT;
@@ -105,7 +108,7 @@ s64 ferroprobe_read_user_string(char *to, u64 from, size_t room)
 			goto end;
 		}
 	}
-	/* The word may begin on a page and end on another one, which is not there. */
+	/* The word may cross into a page that is not mapped. */
 bytes:
 	while (done < room) {
 		unsafe_get_user(byte, at + done, fault);

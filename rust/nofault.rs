@@ -8,8 +8,8 @@ use super::{arch, bindings as extra, calls, word};
 use core::{mem::MaybeUninit, slice};
 use kernel::bindings;
 
-/// The step by which strings are read. It divides the page size, so that a step does not
-/// touch a page that the string may not reach.
+/// The step of string reads. It divides the page size, so that a step never touches a page that the
+/// string does not reach.
 const STEP: usize = 32;
 
 /// Reads kernel memory at `address`. Returns false, and leaves `out` unspecified, if a
@@ -22,8 +22,8 @@ pub fn read_kernel(address: u64, out: &mut [u8]) -> bool {
     unsafe { extra::ferroprobe_read_kernel(out.as_mut_ptr().cast(), address, out.len()) }
 }
 
-/// Reads the `N` bytes at `address`, 1, 2, 4 or 8, as [`read`] does, in the fewest
-/// instructions if the address belongs to the kernel.
+/// Reads `N` bytes, 1, 2, 4 or 8, at `address` like [`read`]; takes few instructions for a kernel
+/// address.
 ///
 /// Context: any, with preemption disabled.
 #[inline(always)]
@@ -42,8 +42,8 @@ fn read_elsewhere(address: u64, out: &mut [u8]) -> bool {
     read(address, out)
 }
 
-/// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
-/// Returns false, and leaves `out` unspecified, if they cannot be read, or not so simply.
+/// Reads two words and the low half of a third one, at `offsets` from `address`. Returns false,
+/// with `out` unspecified, if they cannot be read, or only in another way.
 ///
 /// Context: any, with preemption disabled.
 #[inline(always)]
@@ -52,12 +52,12 @@ pub fn read_three(address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
     arch::is_kernel_only_far(address) && unsafe { arch::read_three_nofault(address, offsets, out) }
 }
 
-/// Bytes that [`read_to_end`] may write before those that it reads, and one more.
+/// Bytes before its range that [`read_to_end`] may write, plus one.
 const BEFORE: usize = 8;
 
-/// Reads the `length` bytes at `address`, at most 64 KiB, to the end of `out`, by whole words: the
-/// bytes before them have any content then. Returns false if they cannot be read, or not so simply:
-/// also if `out` has less than eight bytes more.
+/// Reads the `length` bytes at `address`, at most 64 KiB, to the end of `out`, in whole words; the
+/// preceding bytes of `out` become undefined. Returns false if they cannot be read, or only in
+/// another way, or if `out` has less than eight further bytes.
 ///
 /// Context: any, with preemption disabled.
 #[inline(always)]
@@ -76,7 +76,7 @@ pub fn read_to_end(address: u64, length: usize, out: &mut [u8]) -> bool {
     }
 }
 
-/// As [`read`], in few instructions for some ten to some hundred bytes of the kernel.
+/// [`read`] of up to some hundred bytes of kernel memory, in few instructions.
 ///
 /// Context: any, with preemption disabled.
 #[inline(always)]
@@ -85,7 +85,7 @@ pub fn read_block(address: u64, out: &mut [u8]) -> bool {
     if !(8..=1 << 16).contains(&length) || !arch::is_kernel_only_far(address) {
         return read_elsewhere(address, out);
     }
-    // The words at the end, and one at the beginning.
+    // The end in whole words, and the beginning in one word.
     let rest = length % 8;
     if let (Some(first), 1..) = (out.first_chunk_mut::<8>(), rest) {
         // SAFETY: What is true for 64 KiB from `address` on is true for 8 bytes.
@@ -145,8 +145,7 @@ fn read_lower_half(address: u64, out: &mut [u8]) -> bool {
     }
 }
 
-/// Returns whether `address` is in the half of the address space that is only the
-/// kernel's.
+/// Returns whether `address` is in the kernel's half of the address space.
 #[inline(always)]
 fn in_upper_half(address: u64) -> bool {
     address >> 63 != 0
@@ -178,7 +177,7 @@ pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
     usize::try_from(length).ok()
 }
 
-/// Most bytes of a [`ShortText`], and one more.
+/// Most bytes of a [`ShortText`], plus one.
 const SHORT: usize = 96;
 
 /// Room for a short string.
@@ -191,9 +190,9 @@ impl ShortText {
         Self([const { MaybeUninit::uninit() }; SHORT])
     }
 
-    /// Reads the string at `address`, as [`read_string`] does. Returns it with its NUL, or
-    /// without any byte if it cannot be read; `None` if it may be a longer one, or if this
-    /// context does not allow it.
+    /// Reads the string at `address` like [`read_string`]. Returns it with its NUL, or an empty
+    /// slice if it cannot be read; `None` if it may be longer, or if this context does not allow
+    /// the read.
     ///
     /// Context: any.
     #[inline(always)]
@@ -219,8 +218,8 @@ impl ShortText {
     }
 }
 
-/// Reads a user string in steps, for a context in which the kernel can only read a given
-/// number of bytes.
+/// Reads a user string in steps, for contexts in which the kernel can only read a given number of
+/// bytes.
 #[cold]
 #[inline(never)]
 fn read_user_string_in_steps(address: u64, out: &mut [u8]) -> Option<usize> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kernel calls when it oopses, and when it panics. */
+/* Calls of the module when the kernel oopses or panics. */
 
 #include <linux/kdebug.h>
 #include <linux/notifier.h>

@@ -8,20 +8,20 @@
 use super::{bindings as extra, calls};
 use kernel::{error::to_result, ffi::c_void, prelude::*, sync::Arc};
 
-/// What is called at an oops and at a panic.
+/// Callbacks for oopses and panics.
 pub trait OnOops: Send + Sync + 'static {
-    /// Called at an oops, while other CPUs run. The system may go on, or panic soon.
+    /// Called at an oops, while other CPUs run. The system may go on, or panic soon after.
     ///
     /// Context: any, NMI included: it must not sleep, lock or allocate.
     fn oops(&self);
 
-    /// Called at a panic, when the kernel has stopped the other CPUs. It does not go on.
+    /// Called at a panic, after the kernel has stopped the other CPUs.
     ///
     /// Context: any, NMI included: it must not sleep, wait for a lock, allocate or free.
     fn panic(&self);
 }
 
-/// A handler that the kernel calls until the registration is dropped. There is one at a time.
+/// A handler that the kernel calls until the registration is dropped. At most one exists.
 ///
 /// # Invariants
 ///
@@ -40,8 +40,7 @@ impl<T: OnOops> OopsWatch<T> {
     ///
     /// Context: process, may sleep.
     pub fn new(handler: Arc<T>) -> Result<Self> {
-        // INVARIANT: Registered below; if that fails, the drop removes what is not there, which
-        // does nothing.
+        // INVARIANT: Registered below; if that fails, the drop has no effect.
         let this = Self { handler };
         let data = Arc::as_ptr(&this.handler).cast_mut().cast();
         // SAFETY: `notified` is called until the drop only, with a handler that lives until then.

@@ -82,7 +82,7 @@ impl Pages {
     }
 }
 
-/// Pages that are read, not written.
+/// A read-only view of pages.
 #[derive(Clone, Copy)]
 pub struct View<'a>(&'a Pages);
 
@@ -94,8 +94,8 @@ impl Pages {
 }
 
 impl<'a> View<'a> {
-    /// Returns whether nothing but the owner uses the memory of the page `index`: it is
-    /// neither mapped by a task nor in a pipe. False if there is no such page.
+    /// Returns whether only the owner uses the memory of page `index`: it is neither mapped by a
+    /// task nor in a pipe. False if there is no such page.
     pub fn is_unshared(self, index: u32) -> bool {
         let whole = |words: &&[AtomicU32]| size_of_val(*words) % PAGE_SIZE == 0;
         self.page(index).filter(whole).is_some_and(|words| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Parameters of the module that are text. */
+/* Module parameters that are text. */
 
 #include <linux/moduleparam.h>
 #include <linux/module.h>
@@ -8,7 +8,7 @@
 #include "helpers.h"
 
 static char *define;
-/* What is probed is root's, as the files are. */
+/* Only root may see the probes, as in the files. */
 module_param(define, charp, 0400);
 MODULE_PARM_DESC(define,
 	"Definitions to make and enable at load, separated by ; as in kprobe_events");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Parameters of the module that are text, which the `module!` macro does not offer, and the name
-//! of the kernel's release.
+//! Module parameters that are strings, which the `module!` macro does not support, and the kernel's
+//! release.
 //!
 //! C header: [`include/linux/moduleparam.h`](srctree/include/linux/moduleparam.h)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory of tasks: a value from when a task stores it until it takes it.
+//! Values that a task stores and takes later.
 
 use super::context;
 use core::{
@@ -11,7 +11,7 @@ use core::{
 };
 use kernel::{alloc::KVVec, prelude::*};
 
-/// The values of at least `COUNT` tasks at a time.
+/// Values of at least `COUNT` tasks at a time.
 ///
 /// # Invariants
 ///
@@ -24,11 +24,11 @@ pub struct PerTask<T, const COUNT: usize> {
 
 /// # Invariants
 ///
-/// There are as many owners as values, a power of two. A value is accessed only by who has
-/// changed its owner to a word with [`BUSY`], until the word is replaced by another.
+/// There are as many owners as values, a power of two. Only the one that has set [`BUSY`] in an
+/// owner accesses its value, until it replaces the owner.
 struct Slots<T> {
-    /// The address of the task whose value it is, or [`FREE`].
-    // Apart from the values, so that a search stays within a few cache lines.
+    /// The address of the value's task, or [`FREE`].
+    // Apart from the values, so that a search touches few cache lines.
     owners: KVVec<AtomicU64>,
     values: KVVec<UnsafeCell<T>>,
 }
@@ -41,21 +41,21 @@ unsafe impl<T: Send, const COUNT: usize> Send for PerTask<T, COUNT> {}
 // SAFETY: The slots are `Sync`, and are neither replaced nor freed before the drop.
 unsafe impl<T: Send, const COUNT: usize> Sync for PerTask<T, COUNT> {}
 
-/// The owner of a value that belongs to no task.
+/// The owner of a free value.
 const FREE: u64 = 0;
 
-/// A bit of the owner while the value is accessed; addresses of tasks are aligned.
+/// Bit of an owner: the value is being accessed. Addresses of tasks are aligned.
 const BUSY: u64 = 1;
 
-/// Slots in which the value of a task may be, from the one that its address selects. With half of
-/// all slots in use, one value in 2^32 finds none that is free.
+/// Slots that are searched for a task's value, from the one that its address selects. With half of
+/// all slots in use, one search in 2^32 finds no free one.
 const PROBES: u64 = 32;
 
 impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
     /// The number of slots.
     const SLOTS: usize = COUNT * 2;
 
-    /// Makes an empty table, in which nothing can be stored yet.
+    /// Makes an empty table without room.
     pub const fn new() -> Self {
         const { assert!(Self::SLOTS.is_power_of_two() && COUNT as u64 >= PROBES) };
         Self {
@@ -64,7 +64,7 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
         }
     }
 
-    /// Makes room for values, which start as `init` says, unless there is room already.
+    /// Allocates the values, initialised by `init`, unless that has been done.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
             .slots
             .compare_exchange(none, slots, release, Ordering::Relaxed);
         if stored.is_err() {
-            // Another task was faster.
+            // Another task allocated them first.
             // SAFETY: It comes from `into_raw` above, and nothing else has it.
             drop(unsafe { KBox::from_raw(slots) });
         }
@@ -103,8 +103,7 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
         unsafe { self.slots.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Returns a value, which then is the current task's. Returns `None`, and counts that, if
-    /// there is no room.
+    /// Claims a value for the current task. Returns `None`, and counts that, if there is no room.
     ///
     /// Context: any.
     #[inline(always)]
@@ -125,7 +124,7 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
         None
     }
 
-    /// Returns the current task's value; the task has none after the drop. Returns `None` if it
+    /// Takes the current task's value; its slot is freed by the drop. Returns `None` if the task
     /// has none.
     ///
     /// Context: any.
@@ -134,7 +133,7 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
         self.claimed()
     }
 
-    /// Returns the current task's value, which it keeps. Returns `None` if it has none.
+    /// Returns the current task's value, which the task keeps. Returns `None` if it has none.
     ///
     /// Context: any.
     pub fn look(&self) -> Option<Kept<'_, T>> {
@@ -149,26 +148,26 @@ impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {
         Some(TaskValue { owner, value })
     }
 
-    /// Frees what is left of the current task, which is about to end.
+    /// Frees all values of the current task, which is about to exit.
     ///
     /// Context: any.
     pub fn forget(&self) {
-        // A value that was stored before may be behind one that was not taken.
+        // A value that was not taken may hide an older one.
         while self.take().is_some() {}
     }
 
-    /// Takes all values that are not being changed from their tasks.
+    /// Frees all values that are not being accessed.
     pub fn clear(&self) {
         for owner in self.slots().iter().flat_map(|slots| &slots.owners) {
             let task = owner.load(Ordering::Relaxed);
             if task & BUSY == 0 {
-                // If that fails the value has found another use.
+                // On failure the value has been taken, and maybe claimed again.
                 let _ = owner.compare_exchange(task, FREE, Ordering::Relaxed, Ordering::Relaxed);
             }
         }
     }
 
-    /// Returns how often there was no room for a value.
+    /// Returns how often there was no room.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -190,8 +189,7 @@ impl<T, const COUNT: usize> Drop for PerTask<T, COUNT> {
     }
 }
 
-/// Exclusive access to a task's value. The drop leaves the value to the task if `KEEP`, and frees
-/// its slot otherwise.
+/// Exclusive access to a task's value. The drop frees its slot, unless `KEEP`.
 ///
 /// # Invariants
 ///
@@ -240,8 +238,7 @@ impl<T: Send> Slots<T> {
     /// Returns the owner and the value in slot `n` of those that `task` may use.
     #[inline(always)]
     fn slot(&self, task: u64, n: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
-        // The constant spreads the bits of a number over its upper half. An odd step leads to
-        // each slot.
+        // A multiplicative hash, whose upper half is used. An odd step reaches each slot.
         let hash = (task >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (start, step) = (hash >> 32, hash >> 48 | 1);
         let mask = self.owners.len().wrapping_sub(1);
@@ -252,8 +249,7 @@ impl<T: Send> Slots<T> {
         Some((owner, unsafe { self.values.get_unchecked(index) }))
     }
 
-    /// Claims for `task` the first slot whose owner is `task`, or also one that is free if
-    /// `OR_FREE`.
+    /// Claims the first slot of `task`, or, if `OR_FREE`, the first that belongs to it or is free.
     #[inline(always)]
     fn claim<const OR_FREE: bool>(&self, task: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
         if let Some(slot) = self.slot(task, 0) {
@@ -264,7 +260,7 @@ impl<T: Send> Slots<T> {
         self.claim_other::<OR_FREE>(task)
     }
 
-    /// As [`Self::claim`], where it is not the first slot.
+    /// [`Self::claim`] behind the first slot.
     #[cold]
     #[inline(never)]
     fn claim_other<const OR_FREE: bool>(&self, task: u64) -> Option<(&AtomicU64, &UnsafeCell<T>)> {
@@ -273,12 +269,12 @@ impl<T: Send> Slots<T> {
     }
 }
 
-/// Makes `task` the busy owner if it is the owner, or if there is none and `OR_FREE`, and returns
-/// whether it was.
+/// Makes `task` the busy owner if it is the owner, or, if `OR_FREE`, if there is none; returns
+/// whether it did.
 #[inline(always)]
 fn claim<const OR_FREE: bool>(owner: &AtomicU64, task: u64) -> bool {
     let expected = owner.load(Ordering::Relaxed);
-    // Another task may be faster; then the next slot is as good.
+    // If another task claims it first, the next slot is as good.
     (expected == task || (OR_FREE && expected == FREE))
         && owner
             .compare_exchange(expected, task | BUSY, Ordering::Acquire, Ordering::Relaxed)

@@ -24,7 +24,7 @@ pub fn is_online(cpu: u32) -> bool {
     calls::ferroprobe_cpu_online(cpu)
 }
 
-/// Returns whether `cpu` is present: whether it can be online now. Others may come later.
+/// Returns whether `cpu` is present: it can come online now. Further CPUs may be added later.
 pub fn is_present(cpu: u32) -> bool {
     calls::ferroprobe_cpu_present(cpu)
 }
@@ -36,9 +36,8 @@ pub fn online_cpus() -> u64 {
     online.count().max(1) as u64
 }
 
-/// Returns where `cpu` has its instance of the per-CPU variable at `address`, also one that the
-/// module does not own; `None` if there can be no such CPU. The address may be of no use: whoever
-/// reads there must be ready for a fault.
+/// Returns the address of `cpu`'s instance of the per-CPU variable at `address`, which may belong
+/// to anyone; `None` if the CPU is not possible. Reads of the address may fault.
 pub fn address_of(address: u64, cpu: u32) -> Option<u64> {
     let is_possible = cpu < cpu_limit() && calls::ferroprobe_cpu_possible(cpu);
     // CAST: usize has 64 bits.
@@ -71,7 +70,7 @@ impl<T: Send + Sync> PerCpu<T> {
     ///
     /// Context: process, may sleep.
     pub fn new(mut init: impl FnMut(u32) -> Result<T>) -> Result<Self> {
-        /// Bytes that are allocated without a look at how much memory there is.
+        /// Bytes that are allocated without a check of available memory.
         const FEW: usize = 64 << 10;
 
         // CAST: u32 to usize widens.

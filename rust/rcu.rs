@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Values that are replaced while probes use them.
+//! Values that are replaced while hits use them.
 //!
 //! C header: [`include/linux/rcupdate.h`](srctree/include/linux/rcupdate.h)
 
@@ -25,14 +25,13 @@ pub fn synchronize() {
     synchronize_hotplug();
 }
 
-/// Waits until no handler of a probe runs on a CPU that is going offline or coming online
-/// at the time of the call. Called after an RCU grace period.
+/// Waits until no handler of a probe runs on a CPU that is going offline or coming online at the
+/// time of the call. Called after an RCU grace period.
 ///
-/// A CPU can hit probes after RCU has stopped waiting for it, and before RCU starts
-/// waiting for it. Meanwhile another CPU holds the CPU hotplug lock on its behalf, until
-/// it has reported that it is dead, or is online. After the report it only stops: on x86
-/// in `hlt_play_dead()` or cpuidle's replacement of it, on arm64 in the firmware call.
-/// Nothing in the kernel can wait for a probe on these.
+/// A CPU can hit probes after RCU has stopped waiting for it, and before RCU starts waiting for it.
+/// Meanwhile another CPU holds the CPU hotplug lock on its behalf, until the CPU is reported dead
+/// or online. After a report of its death it only stops: on x86 in `hlt_play_dead()` or cpuidle's
+/// replacement of it, on arm64 in the firmware call, where the kernel cannot wait for probes.
 ///
 /// Context: as for [`synchronize`].
 pub(super) fn synchronize_hotplug() {
@@ -74,7 +73,7 @@ impl<T: Send + Sync> RcuCell<T> {
         unsafe { &*pointer }
     }
 
-    /// Returns the value with a reference of its own.
+    /// Returns a new reference to the value.
     ///
     /// Context: process.
     pub fn load(&self) -> Arc<T> {
@@ -100,8 +99,8 @@ impl<T: Send + Sync> RcuCell<T> {
         self.swap(value).wait()
     }
 
-    /// Stores `value` in the cell, and returns the old value, which probes may still use.
-    /// For callers that hold a lock under which they must not wait for the probes.
+    /// Stores `value` in the cell, and returns the old value, which probes may still use: for
+    /// callers that hold a lock under which they must not wait for the probes.
     pub fn swap(&self, value: Arc<T>) -> Used<T> {
         Used(self.exchange(value))
     }

@@ -8,7 +8,7 @@ use super::{
     batch::Batched,
     bindings as extra,
     context::OnCpu,
-    handler::{Handler, Hits, Next, CHECK, FIRST_STAGES, LAST},
+    handler::{Callbacks, HandlerByStage, Hits, Next, FILTER, SERVE},
     rcu::synchronize_hotplug,
     regs::Regs,
     word,
@@ -125,7 +125,7 @@ impl<M: KernelProbe> KernelHit<'_, M> {
 /// `probe` is zeroed, except for a location and for the fields of the mechanism, which are
 /// consistent with `data`. If it has a name, that is `name`; if it has functions, they
 /// belong to the [`Registration`] that is made of it.
-pub(super) struct PreparedProbe<M: KernelProbe> {
+pub(super) struct ProbeBuilder<M: KernelProbe> {
     pub(super) probe: M::Probe,
     pub(super) data: M::Data,
     pub(super) name: Option<CString>,
@@ -143,11 +143,11 @@ struct KernelState {
 ///
 /// # Invariants
 ///
-/// `probe` and `data` come from a [`PreparedProbe`]. `probe` is registered with the kernel if
+/// `probe` and `data` come from a [`ProbeBuilder`]. `probe` is registered with the kernel if
 /// `registered` is true, which it is from the end of `register` to the drop; `handler` is
 /// valid until then.
 #[pin_data(PinnedDrop)]
-pub struct Registration<M: KernelProbe, H: Handler<M>> {
+pub struct Registration<M: KernelProbe, H: HandlerByStage<M>> {
     #[pin]
     probe: Opaque<M::Probe>,
     handler: H,
@@ -160,11 +160,11 @@ pub struct Registration<M: KernelProbe, H: Handler<M>> {
 }
 
 // SAFETY: The kernel locks what it changes in the probe; `H` and the data are `Sync`.
-unsafe impl<M: KernelProbe, H: Handler<M>> Sync for Registration<M, H> {}
+unsafe impl<M: KernelProbe, H: HandlerByStage<M>> Sync for Registration<M, H> {}
 // SAFETY: Any thread can unregister a probe; `H` and the data are `Send`.
-unsafe impl<M: KernelProbe, H: Handler<M>> Send for Registration<M, H> {}
+unsafe impl<M: KernelProbe, H: HandlerByStage<M>> Send for Registration<M, H> {}
 
-impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
+impl<M: KernelProbe, H: HandlerByStage<M>> Registration<M, H> {
     /// Registers a probe, disabled: it counts and calls nothing until
     /// [`set_enabled`](Self::set_enabled).
     ///
@@ -174,10 +174,10 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
     ///
     /// Context: process, may sleep.
     pub(super) fn register(
-        prepared: PreparedProbe<M>,
+        builder: ProbeBuilder<M>,
         handler: impl Init<H>,
     ) -> Result<Pin<KBox<Self>>> {
-        let PreparedProbe { probe, data, name } = prepared;
+        let ProbeBuilder { probe, data, name } = builder;
         let this = KBox::pin_init(
             pin_init!(Self {
                 probe: Opaque::new(probe),
@@ -189,8 +189,8 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             }),
             GFP_KERNEL,
         )?;
-        this.follow();
-        // SAFETY: The probe is valid by the invariants of `PreparedProbe`. It is pinned, and
+        this.update_callback();
+        // SAFETY: The probe is valid by the invariants of `ProbeBuilder`. It is pinned, and
         // unregistered before it is freed; on failure nothing refers to it.
         to_result(unsafe { (M::REGISTER)(this.probe.get()) })?;
         // INVARIANT: Registered above.
@@ -202,27 +202,11 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
     /// calls at the same time, the stage of any of them remains: each stage serves all
     /// hits, but some are slower.
     ///
+    /// [`Handler::first`]: super::handler::Handler::first
+    ///
     /// Context: process.
-    pub fn follow(&self) {
-        let first: Callback<M> = match self.handler.first() {
-            0 => Self::stage::<0>,
-            1 => Self::stage::<1>,
-            2 => Self::stage::<2>,
-            3 => Self::stage::<3>,
-            4 => Self::stage::<4>,
-            5 => Self::stage::<5>,
-            6 => Self::stage::<6>,
-            7 => Self::stage::<7>,
-            8 => Self::stage::<8>,
-            9 => Self::stage::<9>,
-            10 => Self::stage::<10>,
-            11 => Self::stage::<11>,
-            12 => Self::stage::<12>,
-            13 => Self::stage::<13>,
-            14 => Self::stage::<14>,
-            CHECK => Self::stage::<CHECK>,
-            _ => Self::stage::<LAST>,
-        };
+    pub fn update_callback(&self) {
+        let first = H::callback::<Self>(self.handler.first());
         let callback = self.probe.get().wrapping_byte_add(M::CALLBACK);
         // SAFETY: By the contract of `KernelProbe` this is an aligned word, which is valid as
         // long as `self`, and which nothing else changes; the kernel reads it once for each
@@ -315,10 +299,10 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
             Self::called(argument, |this, call, here| {
                 let hit = M::hit(Regs::from_raw(regs), call);
                 match this.handler.run::<STAGE>(hit, here) {
-                    Next::Done if STAGE < FIRST_STAGES => 0,
-                    Next::Done => zero(),
-                    Next::Stage(CHECK) => Self::stage::<CHECK>(argument, regs),
-                    Next::Stage(_) => Self::stage::<LAST>(argument, regs),
+                    Next::Done if matches!(STAGE, FILTER | SERVE) => zero(),
+                    Next::Done => 0,
+                    Next::Stage(FILTER) => Self::stage::<FILTER>(argument, regs),
+                    Next::Stage(_) => Self::stage::<SERVE>(argument, regs),
                 }
             })
         };
@@ -353,7 +337,15 @@ impl<M: KernelProbe, H: Handler<M>> Registration<M, H> {
     }
 }
 
-impl<M: KernelProbe, H: Handler<M>> Batched for Registration<M, H> {
+impl<M: KernelProbe, H: HandlerByStage<M>> Callbacks for Registration<M, H> {
+    type Callback = Callback<M>;
+
+    fn of<const STAGE: u8>() -> Callback<M> {
+        Self::stage::<STAGE>
+    }
+}
+
+impl<M: KernelProbe, H: HandlerByStage<M>> Batched for Registration<M, H> {
     type Probe = M::Probe;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], pointers: &mut KVVec<*mut M::Probe>) {
@@ -381,7 +373,7 @@ impl<M: KernelProbe, H: Handler<M>> Batched for Registration<M, H> {
 }
 
 #[pinned_drop]
-impl<M: KernelProbe, H: Handler<M>> PinnedDrop for Registration<M, H> {
+impl<M: KernelProbe, H: HandlerByStage<M>> PinnedDrop for Registration<M, H> {
     fn drop(self: Pin<&mut Self>) {
         if self.registered.load(Ordering::Relaxed) {
             // SAFETY: The probe is registered by the type invariant. The function waits until

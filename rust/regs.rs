@@ -81,7 +81,7 @@ impl Regs {
         arch::stack_pointer(&self.0)
     }
 
-    /// Returns how a kprobe that ftrace does not call was entered, whose handler got this reference.
+    /// Returns how a kprobe that ftrace does not call was entered; its handler got this reference.
     #[inline(always)]
     pub(super) fn trap_or_jump(&self) -> EntryWay {
         arch::trap_or_jump(&self.0)
@@ -93,21 +93,20 @@ impl Regs {
         arch::return_value(&self.0)
     }
 
-    /// Returns the number of the system call for which the kernel was entered; if it was not
-    /// entered for one, a number that no call has.
+    /// Returns the number of the current system call; outside of one, a number that no call has.
     #[inline(always)]
     pub fn call_number(&self) -> usize {
         // CAST: A negative number becomes a large one.
         arch::call_number(&self.0) as u32 as usize
     }
 
-    /// Returns the arguments of the system call for which the kernel was entered.
+    /// Returns the arguments of the current system call.
     #[inline(always)]
     pub fn call_arguments(&self) -> [u64; 6] {
         arch::call_arguments(&self.0)
     }
 
-    /// As [`call_arguments`](Self::call_arguments), of a 32-bit call: the low halves count.
+    /// [`call_arguments`](Self::call_arguments) of a 32-bit call, in the low halves.
     pub fn compat_call_arguments(&self) -> [u64; 6] {
         arch::compat_call_arguments(&self.0)
     }

@@ -18,18 +18,18 @@ use kernel::{
     transmute::FromBytes,
 };
 
-/// The size of one piece, in bytes, if the user does not choose another one.
+/// The default size of a piece, in bytes.
 pub const SIZE: usize = 4096;
 
 /// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
 pub const CONTEXTS: usize = 4;
 
-/// Working memory of each CPU: `LEVELS` pieces of any content. A CPU that was not present when it
+/// Working memory of each CPU: `LEVELS` pieces of undefined content. A CPU that was absent when it
 /// was allocated has none until [`Scratch::fill`].
 #[pin_data]
 pub struct Scratch<T = [u8; SIZE], const LEVELS: usize = CONTEXTS> {
     pieces: PerCpu<ScratchPieces>,
-    /// What was allocated later.
+    /// Memory of CPUs that were absent at first.
     #[pin]
     later: Mutex<KVec<KVVec<u64>>>,
     _pieces: PhantomData<fn(&mut T)>,
@@ -59,7 +59,7 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
         LEVELS * (mem::size_of::<T>() / 8)
     };
 
-    /// Allocates the memory of the CPUs that are present.
+    /// Allocates the memory of the present CPUs.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
         }))
     }
 
-    /// Allocates the memory of `cpu`, if it has none.
+    /// Allocates the memory of `cpu`, unless it has some.
     ///
     /// # Errors
     ///
@@ -99,13 +99,13 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
     ///
     /// Context: process, may sleep.
     pub fn fill(&self, cpu: u32) -> Result {
-        /// What the CPU is to have.
+        /// The new memory of a CPU.
         struct Filled<'a> {
             pieces: &'a ScratchPieces,
             memory: *mut u64,
         }
 
-        /// Called on the CPU, by an interrupt.
+        /// Called on the CPU, in an interrupt.
         ///
         /// # Safety
         ///
@@ -114,8 +114,8 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
             // SAFETY: By the requirement of this function.
             let filled = unsafe { &*data.cast::<Filled<'_>>() };
             let pieces = filled.pieces;
-            // INVARIANT: The memory is there before `depth` says so. What interrupts this code is
-            // on the same CPU.
+            // INVARIANT: The memory is stored before `depth` allows its use; interrupts of this
+            // code run on the same CPU.
             pieces.memory.store(filled.memory, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
             // CAST: Lossless.
@@ -141,8 +141,8 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
         Ok(())
     }
 
-    /// Calls `work` with a piece, which holds what its last user left in it. Returns
-    /// `None` if calls nest deeper than there are pieces, or if the CPU has no memory yet.
+    /// Calls `work` with a piece, whose content is undefined. Returns `None` if calls nest deeper
+    /// than there are pieces, or if the CPU has no memory yet.
     ///
     /// Context: any.
     #[inline]

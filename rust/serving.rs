@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Handlers that must not run on a CPU in a context in which they run already.
+//! Prevents handlers from nesting in the same context of a CPU.
 
 use super::{
     context::{Interrupts, OnCpu},
@@ -12,11 +12,11 @@ use kernel::prelude::*;
 /// The number of contexts that can nest on a CPU: process, softirq, hardirq, NMI.
 const LEVELS: usize = 4;
 
-/// In which contexts the CPUs serve hits.
+/// For each CPU, the contexts in which it serves a hit.
 pub struct Serving(PerCpu<[AtomicBool; LEVELS]>);
 
 impl Serving {
-    /// Returns that none does.
+    /// Makes it for CPUs that serve no hit.
     ///
     /// # Errors
     ///
@@ -25,9 +25,9 @@ impl Serving {
         Ok(Self(PerCpu::new(|_| Ok(Default::default()))?))
     }
 
-    /// Begins to serve a hit, unless this CPU serves one in this context.
+    /// Begins to serve a hit; returns `None` if this CPU already serves one in this context.
     ///
-    /// Context: any, called by the code that is hit.
+    /// Context: any; called in the context of the hit.
     #[inline(always)]
     pub fn begin<'a>(&'a self, here: &'a OnCpu) -> Option<Turn<'a>> {
         let serving = self.0.this_cpu(here).get(Interrupts::now().depth())?;
@@ -40,7 +40,7 @@ impl Serving {
     }
 }
 
-/// A hit that is served, until the drop.
+/// A hit being served, until the drop.
 pub struct Turn<'a>(&'a AtomicBool);
 
 impl Drop for Turn<'_> {

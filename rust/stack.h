@@ -17,12 +17,12 @@
 #include "arch/code.h"
 #include "helpers.h"
 
-/* Where the addresses are written. */
+/* The buffer for the addresses. */
 struct frames {
 	u64 *to;
 	u32 count;
 	u32 room;
-	/* Whether there is one more than there is room for. */
+	/* Whether the stack has more frames than fit. */
 	bool is_cut;
 };
 
@@ -34,19 +34,21 @@ static __always_inline bool put(struct frames *frames, u64 address)
 	return true;
 }
 
-/* What a function returns that has followed the stack of the kernel. */
+/* Returns the result of a function that has walked a kernel stack. */
 static __always_inline u32 followed(const struct frames *frames)
 {
 	return frames->count | (frames->is_cut ? FERROPROBE_STACK_CUT : 0);
 }
 
 /*
- * Frames of ftrace between the probe and the function to be skipped, at most: where the kernel
- * checks the types of functions that are called by a pointer, ftrace reports tracepoints.
+ * The most frames of ftrace between the probe and the function to skip: with CFI, ftrace reports
+ * tracepoints.
  */
 #define FRAMES_OF_FTRACE (IS_ENABLED(CONFIG_CFI) ? 3 : 0)
 
-/* Whether a frame, behind @count others that are not known to be so, belongs to the probe. */
+/*
+ * Returns whether a frame, with @count unknown frames in front, is one of this module or of ftrace.
+ */
 static __always_inline bool is_plumbing(u64 address, u64 skip, u64 skip_size, u32 count)
 {
 	if (count > FRAMES_OF_FTRACE)
@@ -56,7 +58,7 @@ static __always_inline bool is_plumbing(u64 address, u64 skip, u64 skip_size, u3
 	       (!count && within_module_mem_type(address, THIS_MODULE, MOD_TEXT));
 }
 
-/* Puts a frame of a stack on top of which is the probe; returns false if there is no room. */
+/* Adds a frame unless is_plumbing(); returns false if there is no room. */
 static __always_inline bool put_behind_probe(struct frames *frames, u64 address, u64 skip,
 					     u64 skip_size)
 {
@@ -68,8 +70,8 @@ static __always_inline bool put_behind_probe(struct frames *frames, u64 address,
 }
 
 /*
- * Whether the task has a user's registers, and what they are.  The caller knows whether the
- * probed code is an NMI, which in_nmi() cannot tell: a breakpoint of x86 is entered as one.
+ * Returns the current task's user registers, or NULL.  The caller knows whether the probed code is
+ * an NMI; in_nmi() cannot tell, as a breakpoint on x86 is entered like an NMI.
  */
 static __always_inline struct pt_regs *user_regs(void)
 {
@@ -80,13 +82,13 @@ static __always_inline struct pt_regs *user_regs(void)
 	return regs;
 }
 
-/* What a frame pointer of a user points to. */
+/* The frame record that a user's frame pointer points to. */
 struct user_frame {
 	u64 fp;
 	u64 to;
 };
 
-/* Follows the records from @fp on, which is not below @low. */
+/* Adds the frames whose records begin with @fp, which is not below @low. */
 static __always_inline void follow_user(struct frames *frames, u64 fp, u64 low)
 {
 	struct user_frame frame;

@@ -16,7 +16,7 @@ use core::{ffi::c_void, marker::PhantomData, ptr};
 /// Bytes of a frame's address.
 const FRAME_SIZE: usize = 8;
 
-/// Bytes of two functions that are near each other, and of what is between them.
+/// Largest distance of neighbouring functions, in bytes.
 const MOST_BETWEEN: u64 = 1 << 12;
 
 /// A function of the kernel or of a module.
@@ -34,8 +34,8 @@ impl StackFunction {
         Symbol::extent(address).map_or_else(Self::default, |(address, size)| Self { address, size })
     }
 
-    /// Returns the function that contains `address`, with all that is between it and the one that
-    /// contains `other`, if that is near it.
+    /// Returns the function that contains `address`, extended to the one that contains `other`, if
+    /// that is near.
     ///
     /// Context: process.
     pub fn with_neighbour(address: u64, other: u64) -> Self {
@@ -52,8 +52,8 @@ impl StackFunction {
         }
     }
 
-    /// Returns the function of a kprobe at `address`; an empty one if the stacks of kprobes
-    /// are followed without it.
+    /// Returns the function of a kprobe at `address`; an empty one if stacks of kprobes are
+    /// followed without it.
     ///
     /// Context: process.
     pub fn of_probe(address: u64) -> Self {
@@ -65,35 +65,35 @@ impl StackFunction {
     }
 }
 
-/// From where a stack is followed. The first frame is the probed code itself.
+/// Where a stack begins. The first frame is the probed code itself.
 #[derive(Clone, Copy)]
 pub enum StackOrigin<'a> {
-    /// The registers of a kprobe, which was entered that way, and its function.
+    /// A kprobe: its registers, how it was entered, and its function.
     Probe(&'a Regs, EntryWay, StackFunction),
-    /// The registers of a kretprobe: the first frame is the caller of the function.
+    /// A kretprobe's registers: the first frame is the caller of the function.
     Return(&'a Regs),
     /// The entry of a function.
     Function(functions::Entry<'a>),
-    /// The return of a function: the first frame is its caller.
+    /// A function's return: the first frame is the caller.
     Exit(functions::Exit<'a>),
-    /// What has called this module, or what has called this function that calls it.
+    /// The caller of this module, or of the given function, which calls the module.
     Caller(StackFunction),
 }
 
-/// What [`save`] has written.
+/// The result of [`save`].
 #[derive(Clone, Copy)]
 pub struct SavedFrames {
     /// The number of frames.
     pub count: usize,
-    /// Whether there are more than fit.
+    /// Whether there were more frames than room.
     pub is_cut: bool,
 }
 
-/// Where addresses are written: words, or bytes of any alignment.
+/// The destination of addresses: words, or bytes of any alignment.
 ///
 /// # Invariants
 ///
-/// At `to` there is room for `room` words, which this has borrowed.
+/// At `to` there is room for `room` words, which this value has borrowed.
 pub struct FrameRoom<'a> {
     to: *mut c_void,
     room: u32,
@@ -132,8 +132,8 @@ impl<'a, const WORDS: usize> From<&'a mut [u64; WORDS]> for FrameRoom<'a> {
 #[inline(always)]
 pub fn save<'a>(origin: StackOrigin<'_>, out: impl Into<FrameRoom<'a>>) -> SavedFrames {
     let FrameRoom { to, room, .. } = out.into();
-    // SAFETY: All functions write `room` words at most, of any alignment, for which there is room by
-    // the type invariant. The registers are valid, and belong to the code that this handler has
+    // SAFETY: All functions write `room` words at most, of any alignment, for which there is room
+    // by the type invariant. The registers are valid, and belong to the code that this handler has
     // interrupted.
     let count = unsafe {
         match origin {
@@ -164,21 +164,21 @@ pub fn save<'a>(origin: StackOrigin<'_>, out: impl Into<FrameRoom<'a>>) -> Saved
     }
 }
 
-/// Writes the addresses of the frames that the current task has in user space to `out`, the
-/// innermost first, as far as frame pointers lead and memory can be read without sleeping; no
-/// more than fit. There are none of a thread of the kernel, and none is to be trusted if the
-/// probed code is an NMI: it may have come before the task's registers were saved.
+/// Writes the user-space frames of the current task to `out`, the innermost first: as far as frame
+/// pointers lead, memory can be read without sleeping, and there is room. Kernel threads have none.
+/// If the probed code is an NMI, the frames may be wrong: it may have come before the task's
+/// registers were saved.
 ///
 /// Context: any.
 pub fn save_user<'a>(out: impl Into<FrameRoom<'a>>) {
     let FrameRoom { to, room, .. } = out.into();
-    // SAFETY: The function writes `room` words at most, of any alignment, for which there is room by
-    // the type invariant.
+    // SAFETY: The function writes `room` words at most, of any alignment, for which there is room
+    // by the type invariant.
     unsafe { extra::ferroprobe_stack_of_user(to, room) };
 }
 
-/// Looks up what is needed to follow stacks on which functions are that return probes
-/// follow. Until then such a function's caller may be missing.
+/// Looks up what is needed to follow stacks with functions that return probes follow. Until then
+/// the caller of such a function may be missing.
 ///
 /// Context: process, may sleep.
 pub fn prepare() {

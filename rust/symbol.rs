@@ -14,7 +14,7 @@ use kernel::{bindings, error::to_result, prelude::*};
 /// The room for `name+0xoffset/0xsize [module]` with the longest name.
 const SYMBOL_LEN: usize = extra::FERROPROBE_SYMBOL_LEN as usize;
 
-/// What a kprobe's breakpoint replaces: a byte on x86, a word on arm64.
+/// The original code under a kprobe's breakpoint: a byte on x86, a word on arm64.
 pub type Opcode = extra::kprobe_opcode_t;
 
 /// The symbol that an address belongs to.
@@ -31,13 +31,13 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Returns the symbol that contains `address`; `None` if there is none. It is large: who
-    /// keeps it while calling others takes it [boxed](Self::boxed).
+    /// Returns the symbol that contains `address`; `None` if there is none. It is large: keep it
+    /// [boxed](Self::boxed) across calls.
     ///
     /// Context: any that may take a reference to a module.
     #[inline(never)]
     pub fn at(address: u64) -> Option<Self> {
-        // One value, which is filled where the caller wants it.
+        // A single value, constructed in place.
         let mut this = Some(Self {
             text: [0; SYMBOL_LEN],
             name: 0,
@@ -52,7 +52,7 @@ impl Symbol {
         this
     }
 
-    /// As [`Symbol::at`], in memory of its own.
+    /// [`Symbol::at`] in a box.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Symbol {
         Self::at(address).is_some_and(|symbol| symbol.module.is_some())
     }
 
-    /// Describes `address`; returns `None` if it is in no symbol.
+    /// Looks up `address`; returns `None` if it is in no symbol.
     fn fill(&mut self, address: u64) -> Option<()> {
         let length = describe(address, &mut self.text)?;
         self.parse(length)
@@ -136,16 +136,16 @@ impl Symbol {
     }
 }
 
-/// Writes `name+0xoffset/0xsize [module]` and a NUL for the target of `pointer` to `out`, but
-/// for the first `skip` bytes, or as much of it as fits; see [`Symbol::of_pointer`]. Returns the
-/// number of bytes.
+/// Writes `name+0xoffset/0xsize [module]` and a NUL for the target of `pointer` to `out`, skipping
+/// the first `skip` bytes, as much as fits; see [`Symbol::of_pointer`]. Returns the number of
+/// bytes.
 ///
 /// Context: any that may take a reference to a module.
 pub fn write_name(pointer: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
     let mut text = [0; SYMBOL_LEN];
     let mut length = describe(calls::ferroprobe_strip_code(pointer), &mut text)?;
     if text.starts_with(b"0x") {
-        // Not a symbol: describes the pointer with its authentication code.
+        // No symbol: this describes the pointer with its authentication code.
         length = describe(pointer, &mut text)?;
     }
     let text = text.get(..length.checked_add(1)?)?.get(skip..)?;
@@ -154,16 +154,14 @@ pub fn write_name(pointer: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Returns the address of the symbol `name`, or `module:name`, of any kind, data
-/// included.
+/// Returns the address of the symbol `name`, or `module:name`, of any kind, data included.
 ///
-/// The kernel exports no lookup by name. But `register_kprobe()` writes the address that
-/// it found into the probe before it checks the address. This function therefore
-/// registers a disabled probe one byte after the symbol, which is hardly ever an
-/// instruction boundary, so the kernel refuses the probe after it has written the
-/// address. If the kernel accepts the probe, it is unregistered at once; it is never
-/// armed. A call of `kallsyms_lookup_name()` by the address that a probe shows would fault
-/// on a kernel with indirect branch tracking.
+/// The kernel exports no lookup by name. But `register_kprobe()` writes the address that it found
+/// into the probe before it checks the address. So this function registers a disabled probe one
+/// byte after the symbol, which is hardly ever an instruction boundary: the kernel refuses the
+/// probe, but has written the address. If the kernel accepts the probe, it is unregistered at once;
+/// it is never armed. Finding `kallsyms_lookup_name()` by a probe and calling it would fault on a
+/// kernel with indirect branch tracking.
 ///
 /// Context: process, may sleep.
 pub fn lookup(name: &CStr) -> Option<u64> {
@@ -184,9 +182,9 @@ pub fn lookup_bytes(name: &[u8]) -> Option<u64> {
     lookup(name)
 }
 
-/// Returns what the breakpoint at `address` replaced: a byte on x86, a word on arm64. For
-/// a kprobe's breakpoint this is the kernel's copy; for another one, on x86, the
-/// breakpoint itself. Returns `None` if the kernel refuses the probe that would show it.
+/// Returns the original code under the breakpoint at `address`: a byte on x86, a word on arm64. For
+/// a kprobe's breakpoint this is the kernel's copy; for another one, on x86, the breakpoint itself.
+/// Returns `None` if the kernel refuses the probe that would show it.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kernel knows of its system calls, also in kernels without their events. */
+/* The kernel's system calls, also in kernels without events for them. */
 
 #include <linux/errno.h>
 #include <linux/syscalls.h>
@@ -21,7 +21,7 @@ int ferroprobe_syscall(u64 table, unsigned int number, struct ferroprobe_syscall
 {
 	struct syscall_metadata *from, meta;
 
-	/* @table is found by its name, so nothing is sure of what it points to. */
+	/* @table was found by its name, so it may point to something else. */
 	if (copy_from_kernel_nofault(&from, (void *)(table + number * sizeof(from)), sizeof(from)))
 		return -EFAULT;
 	if (!from)

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks that begin, end, and run.
+//! Notification of tasks that start, exit, and run.
 
 use super::{
     context::{self, current, OnCpu},
-    handler::{Handler, Next, CHECK, WORD},
+    handler::{Handler, Next, FILTER, WORD},
     tracepoint::{self, Any, Listener, Only, PointArguments, PointRegistration, Tracepoints, Use},
 };
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc};
 
-/// Who is told of tasks that begin and end.
+/// Callbacks for tasks that start and exit.
 pub trait Follower: Send + Sync + 'static {
-    /// Called when the thread `parent` has made the thread `child`, which has not run; both
+    /// Called when the thread `parent` has created the thread `child`, which has not run yet; both
     /// are pids in the initial namespace.
     ///
     /// Context: any, with preemption disabled.
     fn forked(&self, parent: i32, child: i32);
 
-    /// Called when the thread `pid` has exited for good: its pid may be another thread's soon.
+    /// Called when the thread `pid` is gone: its pid may be reused soon.
     ///
     /// Context: any, with preemption disabled.
     fn freed(&self, pid: i32);
 }
 
-/// Who is told of tasks that run.
+/// Callback for tasks that run.
 pub trait Runs: Send + Sync + 'static {
-    /// Called when the thread `pid` of the process `tgid` starts or stops to run; both are
-    /// pids in the initial namespace.
+    /// Called when the thread `pid` of the process `tgid` starts or stops running; both are pids in
+    /// the initial namespace.
     ///
     /// Context: any, with interrupts disabled.
     fn runs(&self, pid: u32, tgid: u32);
 }
 
-/// Who is told of tasks that exit.
+/// Callback for tasks that exit.
 pub trait Exits: Send + Sync + 'static {
-    /// Called in a task that exits: it makes no system call any more.
+    /// Called in a task that exits: it makes no further system calls.
     ///
     /// Context: process, with preemption disabled.
     fn exits(&self);
 }
 
-/// Tells a [`Follower`] of all tasks; no more when dropped.
+/// Notifies a [`Follower`] of all tasks until it is dropped.
 pub struct TaskWatch<F: Follower> {
     _forks: TaskProbe<Forks<F>>,
     _ends: TaskProbe<Ends<F>>,
 }
 
 impl<F: Follower> TaskWatch<F> {
-    /// Starts to tell `follower` of tasks.
+    /// Starts to notify `follower`.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if the kernel has no tracepoints that can be probed; `ENOENT` if it has
-    /// others only; `ENOMEM`.
+    /// `ENODEV` if the kernel has no tracepoints that can be probed; `ENOENT` if it lacks these;
+    /// `ENOMEM`.
     ///
     /// Context: process, may sleep; the same for the drop.
     pub fn new(points: &Arc<Tracepoints>, follower: Arc<F>) -> Result<Self> {
@@ -65,13 +65,13 @@ impl<F: Follower> TaskWatch<F> {
     }
 }
 
-/// Tells a [`Runs`] of the tasks that run; no more when dropped.
+/// Notifies a [`Runs`] of tasks that run until it is dropped.
 pub struct SwitchWatch<R: Runs> {
     _switches: TaskProbe<Switches<R>>,
 }
 
 impl<R: Runs> SwitchWatch<R> {
-    /// Starts to tell `told` of tasks.
+    /// Starts to notify `told`.
     ///
     /// # Errors
     ///
@@ -85,13 +85,13 @@ impl<R: Runs> SwitchWatch<R> {
     }
 }
 
-/// Tells an [`Exits`] of tasks that exit, while it is enabled.
+/// Notifies an [`Exits`] of tasks that exit, while it is enabled.
 pub struct ExitWatch<E: Exits> {
     exits: TaskProbe<Exiting<E>>,
 }
 
 impl<E: Exits> ExitWatch<E> {
-    /// Makes a watch that tells `told` of no task yet.
+    /// Makes a disabled watch for `told`.
     ///
     /// # Errors
     ///
@@ -104,11 +104,11 @@ impl<E: Exits> ExitWatch<E> {
         })
     }
 
-    /// Begins or ends to tell of tasks.
+    /// Enables or disables the notifications.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, when it is to begin.
+    /// `ENOMEM`, when enabling.
     ///
     /// Context: process, may sleep.
     pub fn set_enabled(&self, enabled: bool) -> Result {
@@ -124,21 +124,21 @@ fn register<T: Tell>(points: &Arc<Tracepoints>, tell: T) -> Result<TaskProbe<T>>
     Ok(registration)
 }
 
-/// Makes a registration that is not enabled yet.
+/// Makes a disabled registration.
 fn prepare<T: Tell>(points: &Arc<Tracepoints>, tell: T) -> Result<TaskProbe<T>> {
     tracepoint::support().map_err(|_| ENODEV)?;
     let point = points.find(T::POINT)?.ok_or(ENOENT)?;
     PointRegistration::new(points.clone(), &point, Told(tell))
 }
 
-/// What a tracepoint tells of a task.
+/// The use of a tracepoint for notifications of tasks.
 trait Tell: Send + Sync {
     /// The name of the tracepoint.
     const POINT: &'static [u8];
-    /// The index of the argument that is the task.
+    /// The index of its argument that is the task.
     const TASK: usize;
 
-    /// Tells of the thread `pid` of the process `tgid`.
+    /// Notifies of the thread `pid` of the process `tgid`.
     fn tell(&self, pid: u32, tgid: u32);
 }
 
@@ -148,7 +148,7 @@ impl<F: Follower> Tell for Forks<F> {
     const POINT: &'static [u8] = b"sched_process_fork";
     const TASK: usize = 1;
 
-    // The parent is the current task.
+    // The current task is the parent.
     fn tell(&self, pid: u32, _tgid: u32) {
         // CAST: Pids are positive.
         self.0.forked(current().pid(), pid as i32);
@@ -173,7 +173,7 @@ impl<R: Runs> Tell for Switches<R> {
     const POINT: &'static [u8] = b"sched_switch";
     const TASK: usize = 2;
 
-    // The next task; the current one stops to run.
+    // This is the next task; the current one stops running.
     fn tell(&self, pid: u32, tgid: u32) {
         let (stopped, process) = current().ids();
         self.0.runs(stopped, process);
@@ -187,13 +187,13 @@ impl<E: Exits> Tell for Exiting<E> {
     const POINT: &'static [u8] = b"sched_process_exit";
     const TASK: usize = 0;
 
-    // It is the current task.
+    // This is the current task.
     fn tell(&self, _pid: u32, _tgid: u32) {
         self.0.exits();
     }
 }
 
-/// Handles the hits of a tracepoint.
+/// The handler of such a tracepoint.
 struct Told<T>(T);
 
 impl<T: Tell> Listener for Told<T> {
@@ -202,7 +202,7 @@ impl<T: Tell> Listener for Told<T> {
     }
 
     fn begins_with(&self) -> u8 {
-        CHECK
+        FILTER
     }
 }
 
@@ -221,10 +221,10 @@ impl<T: Tell> Handler<Only> for Told<T> {
     fn count_missed(&self, _here: &OnCpu) {}
 }
 
-// All is done in the first stage.
+// The first stage does everything.
 impl<T: Tell> Handler<Any> for Told<T> {
     fn first(&self) -> u8 {
-        CHECK
+        FILTER
     }
 
     fn run<const STAGE: u8>(&self, _arguments: PointArguments<'_>, _here: &OnCpu) -> Next {

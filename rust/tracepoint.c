@@ -16,9 +16,9 @@
 int ferroprobe_tracepoints_supported(void)
 {
 	/*
-	 * With CFI the kernel checks the type of each function that it calls by a pointer.
-	 * A probe must then have the type of its tracepoint, and ours have one type for all:
-	 * what is registered is the tracepoint's own empty function, which ftrace reports.
+	 * With CFI the kernel checks the type of a function that it calls by a pointer, so a probe
+	 * must have the type of its tracepoint.  Ours have one type for all.  So the tracepoint's
+	 * own empty function is registered, and ftrace reports it.
 	 */
 	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
 		return -ENOENT;
@@ -29,7 +29,7 @@ int ferroprobe_tracepoints_supported(void)
 
 #ifdef CONFIG_TRACEPOINTS
 
-/* What visit_one() needs of its caller. */
+/* The arguments of visit_one(). */
 struct visit {
 	void (*visit)(struct tracepoint *point, const char *name, u64 stub, u64 iterator,
 		      void *data);
@@ -80,13 +80,13 @@ void ferroprobe_tracepoints_synchronize(bool faultable)
 		synchronize_srcu(&tracepoint_srcu);
 }
 
-bool ferroprobe_faultable_settle(void)
+bool ferroprobe_wait_for_faultable_probes(void)
 {
 	unsigned long state = start_poll_synchronize_srcu(&rcu_tasks_trace_srcu_struct);
 	/*
-	 * If no probe sleeps, the grace period takes up to 450 ms under emulation, with two
-	 * processes that spin on each CPU.  With this limit a write ends within a second.  The
-	 * loop does not count sleeps, as each takes up to two ticks longer than requested.
+	 * If no probe sleeps, the grace period takes up to 450 ms under emulation, with two busy
+	 * processes on each CPU.  With this limit a write ends within a second.  The loop measures
+	 * time, as a sleep takes up to two ticks longer than requested.
 	 */
 	unsigned long end = jiffies + HZ / 2;
 
@@ -146,7 +146,7 @@ void ferroprobe_tracepoints_synchronize(bool faultable)
 {
 }
 
-bool ferroprobe_faultable_settle(void)
+bool ferroprobe_wait_for_faultable_probes(void)
 {
 	return true;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints: markers that the authors of kernel code have put there, with arguments.
+//! Tracepoints: hooks that the authors of kernel code have placed there, with arguments.
 //!
 //! ftrace's `t:` events put an fprobe on the stub of a tracepoint. Here the probe itself is
-//! registered with the tracepoint, and a hit costs a ninth. The kernel calls it with preemption
-//! enabled, and it disables preemption. So a hit in the middle of another one finds preemption
-//! disabled, and is left to the last stage, which alone checks for nested hits.
+//! registered with the tracepoint, which makes a hit nine times cheaper. The kernel calls it with
+//! preemption enabled, and it disables preemption. So a hit in the middle of another one finds
+//! preemption disabled, and is left to the last stage, which alone checks for nested hits.
 //!
-//! A module's probes are registered only while its tracepoints are listed here, and removed when
-//! it goes.
+//! Probes in a module are registered only while its tracepoints are listed here, and removed before
+//! it is unloaded.
 //!
 //! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h)
 
@@ -42,19 +42,19 @@ use kernel::{
 use link::PointLink;
 use stub::{IfTyped, Stubs};
 
-/// How the CPU reaches the handler of a tracepoint.
+/// How the CPU enters the handler of a tracepoint.
 pub const WAY: EntryWay = match stub::IS_TYPED {
     true => EntryWay::Call,
     false => EntryWay::Tracepoint,
 };
 
-/// Why no tracepoint can be probed.
+/// Why tracepoints cannot be probed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
-    /// The kernel has none.
+    /// The kernel has no tracepoints.
     None,
-    /// The kernel checks the type of each function that it calls by a pointer (CFI), and has no
-    /// ftrace, which would report the functions that have the types of tracepoints.
+    /// The kernel checks the type of indirectly called functions (CFI), and has no ftrace, which
+    /// would report the stubs.
     Cfi,
 }
 
@@ -62,7 +62,7 @@ pub enum Unsupported {
 ///
 /// # Errors
 ///
-/// The reason why not.
+/// Why they cannot.
 pub fn support() -> Result<(), Unsupported> {
     match calls::ferroprobe_tracepoints_supported() {
         0 => Ok(()),
@@ -71,34 +71,34 @@ pub fn support() -> Result<(), Unsupported> {
     }
 }
 
-/// Waits until no probe runs that was removed before: of any tracepoint if `faultable`, else of
-/// those whose probes cannot sleep. With `faultable` it also waits for the probes of other
-/// tracers, which may sleep as long as a user likes: the caller must hold no lock.
+/// Waits until no probe runs that was removed before: of any tracepoint if `faultable`, otherwise
+/// of those whose probes cannot sleep. With `faultable` it also waits for other tracers' probes,
+/// which may sleep as long as a user likes, so the caller must hold no lock.
 ///
 /// Context: process, may sleep.
 fn synchronize(faultable: bool) {
     calls::ferroprobe_tracepoints_synchronize(faultable);
-    // A CPU that RCU does not watch is not ordered by the grace periods of SRCU either.
+    // The grace periods of SRCU do not order CPUs that RCU does not watch, either.
     synchronize_hotplug();
 }
 
-/// Waits, half a second at most, until no probe of a faultable tracepoint runs that was removed
-/// before. Returns whether none does.
+/// Waits, at most half a second, until no probe of a faultable tracepoint runs that was removed
+/// before. Returns whether that is so.
 ///
 /// Context: process, may sleep.
-pub fn settle() -> bool {
-    let are_settled = calls::ferroprobe_faultable_settle();
-    if are_settled {
+pub fn wait_for_syscall_probes() -> bool {
+    let have_ended = calls::ferroprobe_wait_for_faultable_probes();
+    if have_ended {
         synchronize_hotplug();
     }
-    are_settled
+    have_ended
 }
 
 /// A module with tracepoints.
 struct Module {
     module: *mut bindings::module,
-    /// The number of modules that came before it, which tells it from a later one at the
-    /// same address.
+    /// The number of modules loaded before it, which distinguishes it from a later one at the same
+    /// address.
     number: u64,
     name: CString,
 }
@@ -106,39 +106,37 @@ struct Module {
 /// A tracepoint of the kernel, or of a module that was loaded when it was looked up.
 pub struct Tracepoint {
     point: *mut bindings::tracepoint,
-    /// The number and the name of its module.
+    /// Number and name of its module.
     module: Option<(u64, CString)>,
     stub: u64,
     iterator: u64,
 }
 
 impl Tracepoint {
-    /// Returns the address of the function, called like the tracepoint with a prefix, that
-    /// has the type of its probes.
+    /// Returns the address of the stub: the function, named after the tracepoint with a prefix,
+    /// that has the type of its probes.
     pub fn stub(&self) -> u64 {
         self.stub
     }
 
-    /// Returns the address of the kernel's function that calls the probes, unless there is
-    /// one that is called directly.
+    /// Returns the address of the kernel's function that calls the probes if there are several.
     pub fn iterator(&self) -> u64 {
         self.iterator
     }
 
-    /// Returns what is between the code that has the tracepoint and a probe, as far as stacks need
-    /// it.
+    /// Returns the code between the tracepoint's caller and a probe, for stacks.
     ///
     /// Context: process.
     pub fn callers(&self) -> StackFunction {
         match stub::IS_TYPED {
-            // What is registered is the stub; the iterator calls it if there are several.
+            // The stub is registered; the iterator calls it if there are several probes.
             true => StackFunction::with_neighbour(self.stub, self.iterator),
             false => StackFunction::at(self.iterator),
         }
     }
 
-    /// Returns whether its hits can be reported: where the kernel checks the types of probes, ftrace
-    /// has to report the stub.
+    /// Returns whether hits can be reported. If the kernel checks the types of probes, ftrace must
+    /// report the stub.
     ///
     /// # Errors
     ///
@@ -149,13 +147,13 @@ impl Tracepoint {
         stub::is_reported(self.stub)
     }
 
-    /// Returns the name of the module that it is in.
+    /// Returns the name of its module.
     pub fn module(&self) -> Option<&[u8]> {
         self.module.as_ref().map(|(_, name)| name.to_bytes())
     }
 }
 
-/// The tracepoints of the kernel and its modules, and who probes them.
+/// The tracepoints of the kernel and its modules, and their probes.
 ///
 /// # Invariants
 ///
@@ -166,9 +164,9 @@ pub struct Tracepoints {
     block: Opaque<bindings::notifier_block>,
     #[pin]
     state: Mutex<PointsState>,
-    /// For each context of each CPU, whether it serves a hit.
+    /// The contexts in which each CPU serves a hit.
     serving: Serving,
-    /// The stubs that are reported, if the kernel checks the types of probes.
+    /// The reported stubs, if the kernel checks the types of probes.
     stubs: IfTyped<Arc<Stubs>>,
     #[pin]
     _pinned: PhantomPinned,
@@ -176,12 +174,12 @@ pub struct Tracepoints {
 
 /// # Invariants
 ///
-/// The modules are loaded, and their notification of going has not ended. The links are of
-/// armed registrations in these modules, which have not been dropped.
+/// The modules are loaded, and their unload notification has not ended. The links belong to armed
+/// registrations in these modules, which have not been dropped.
 struct PointsState {
     modules: KVVec<Module>,
     armed: KVVec<*const PointLink>,
-    /// The number of modules that came.
+    /// The number of modules loaded so far.
     number: u64,
 }
 
@@ -191,7 +189,7 @@ unsafe impl Sync for Tracepoints {}
 // SAFETY: A block can be unregistered by any thread; the pointers belong to no thread.
 unsafe impl Send for Tracepoints {}
 
-/// What [`Tracepoints::each_raw`] visits.
+/// An argument of [`Tracepoints::each_raw`]'s callback.
 struct Visited<'a> {
     point: *mut bindings::tracepoint,
     name: &'a CStr,
@@ -201,7 +199,7 @@ struct Visited<'a> {
 }
 
 impl Tracepoints {
-    /// Starts to follow the tracepoints of modules.
+    /// Starts to track the tracepoints of modules.
     ///
     /// # Errors
     ///
@@ -236,15 +234,15 @@ impl Tracepoints {
         Ok(this)
     }
 
-    /// Keeps changes of ftrace back until [`Tracepoints::apply`] or [`Tracepoints::apply_after`],
-    /// which make them together, if any are needed.
+    /// Delays changes of ftrace's filter until [`Tracepoints::apply`] or
+    /// [`Tracepoints::apply_after`], which make them together.
     pub fn hold(&self) {
         if let Some(stubs) = self.stubs.get() {
             stubs.hold();
         }
     }
 
-    /// Ends [`Tracepoints::hold`].
+    /// Undoes [`Tracepoints::hold`].
     ///
     /// # Errors
     ///
@@ -255,8 +253,8 @@ impl Tracepoints {
         self.stubs.get().map_or(Ok(()), Stubs::apply)
     }
 
-    /// Ends [`Tracepoints::hold`], unless `so_far` is an error or the changes fail; then calls
-    /// `undo`, which disarms and arms again.
+    /// Undoes [`Tracepoints::hold`]. If `so_far` is an error, or the changes fail, calls `undo`,
+    /// which disarms and arms again.
     ///
     /// # Errors
     ///
@@ -295,7 +293,7 @@ impl Tracepoints {
         found.transpose()
     }
 
-    /// Calls `visit` with the name of each tracepoint, and with that of its module.
+    /// Calls `visit` with the name of each tracepoint and of its module.
     ///
     /// Context: process, may sleep.
     pub fn each(&self, mut visit: impl FnMut(&CStr, Option<&CStr>)) {
@@ -304,7 +302,7 @@ impl Tracepoints {
 
     /// Calls `visit` with each tracepoint.
     fn each_raw<F: FnMut(Visited<'_>)>(&self, visit: F) {
-        /// What `visit_one` gets.
+        /// The data of `visit_one`.
         struct Each<'a, F> {
             visit: F,
             module: Option<&'a Module>,
@@ -383,7 +381,7 @@ impl Tracepoints {
         let mut state = self.state.lock();
         let number = state.number;
         state.number = number.wrapping_add(1);
-        // Without memory it has no tracepoints.
+        // Without memory, the module's tracepoints are not known.
         if let Ok(name) = CString::try_from(name) {
             let module = Module {
                 module,
@@ -395,7 +393,7 @@ impl Tracepoints {
         }
     }
 
-    /// Disarms what is armed in `module`.
+    /// Disarms all probes in `module`.
     fn going(&self, module: *mut bindings::module) {
         let mut state = self.state.lock();
         let PointsState { modules, armed, .. } = &mut *state;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The tree of the module's files, which debugfs and a file system of its own show, with state per
-//! opening, blocking reads and poll.
+//! The tree of the module's files, shown by debugfs and by a file system of the module, with state
+//! per open file, blocking reads and poll.
 //!
-//! Files are created in debugfs with `debugfs_create_file_unsafe()`: the kernel then protects only
-//! their opening against removal, as the own file system does, and a reader that sleeps in a file
-//! does not delay its removal. An opening therefore owns what it needs, by counted references.
-//! The owner of a file is the module, which stays loaded while a file is open.
+//! Files are created in debugfs with `debugfs_create_file_unsafe()`: like the module's own file
+//! system, the kernel then only protects their opening against removal, and a reader that sleeps in
+//! a file does not delay its removal. So an open file owns what it needs, by counted references.
+//! The module is the owner of all files, so it stays loaded while one is open.
 //!
 //! C header: [`include/linux/debugfs.h`](srctree/include/linux/debugfs.h)
 
@@ -35,7 +35,7 @@ pub use pipe::Pipe;
 pub use read_to::ReadTo;
 pub use user_dir::{Subdirs, UserDir};
 
-/// Returns whether the current task finds debugfs at `/sys/kernel/debug`, where it belongs.
+/// Returns whether debugfs is mounted at `/sys/kernel/debug`, as seen by the current task.
 ///
 /// Context: process, may sleep.
 pub fn debugfs_is_mounted() -> bool {
@@ -44,7 +44,7 @@ pub fn debugfs_is_mounted() -> bool {
 
 /// The operations of a kind of file.
 pub trait File: Sized + 'static {
-    /// The state that all openings of the file share.
+    /// The state shared by all openings of the file.
     type Data: Send + Sync + 'static;
 
     /// The state of one opening.
@@ -53,8 +53,8 @@ pub trait File: Sized + 'static {
     /// Whether the file supports `lseek(2)`.
     const SEEKABLE: bool = true;
 
-    /// Whether the file is a stream: it has no position, so tasks that share an opening use it at
-    /// once, and none waits for another. It is then not [`File::SEEKABLE`].
+    /// Whether the file is a stream: it has no position, so tasks that share an open file do not
+    /// wait for each other. It is then not [`File::SEEKABLE`].
     const STREAM: bool = false;
 
     /// Whether the file can be spliced; if so, it implements [`File::splice_ready`] and
@@ -86,9 +86,8 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
-    /// As [`File::read`], before that is called, in few instructions: for what can be
-    /// copied without bringing in the memory of `to`. Returns `None` to have
-    /// [`File::read`] called.
+    /// A first attempt of a read, in few instructions: copies what it can without faulting in the
+    /// memory of `to`. If it returns `None`, [`File::read`] is called.
     fn read_at_once(_open: &Self::Open, _to: &UserRoom) -> Option<usize> {
         None
     }
@@ -112,11 +111,10 @@ pub trait File: Sized + 'static {
         Err(EINVAL)
     }
 
-    /// Whether a piece is spliced as a whole or not at all; else a part of it may be.
+    /// Whether pieces are spliced as a whole or not at all. Otherwise a part may be spliced.
     const WHOLE_PIECES: bool = true;
 
-    /// Returns the number of bytes that are spliced as one piece: of a page if a part of it
-    /// may be.
+    /// Returns the size of a piece in bytes: of a page unless [`File::WHOLE_PIECES`].
     fn piece(_open: &Self::Open) -> usize {
         4096
     }
@@ -130,9 +128,8 @@ pub trait File: Sized + 'static {
         Ok(Lending::Copy)
     }
 
-    /// Fills `page`, of [`File::piece`] bytes or fewer if a part of a piece may be spliced,
-    /// with the next piece to splice. Returns the number of bytes: 0 if there is none at the
-    /// moment.
+    /// Fills `page` with the next piece to splice. `page` has [`File::piece`] bytes, or fewer if
+    /// parts may be spliced. Returns the number of bytes; 0 if there are none now.
     ///
     /// # Errors
     ///
@@ -194,22 +191,21 @@ pub enum Lending {
 pub const READABLE: u32 = bindings::POLLIN | bindings::POLLRDNORM;
 /// `poll(2)`: something has changed since the last call, or since the last read.
 pub const URGENT: u32 = bindings::POLLPRI;
-/// `poll(2)`: what the file is of is gone.
+/// `poll(2)`: the object of the file is gone.
 pub const FAILED: u32 = bindings::POLLERR;
 /// `poll(2)`: writing does not block.
 pub const WRITABLE: u32 = bindings::POLLOUT | bindings::POLLWRNORM;
 
-/// A file; removed when dropped. The drop waits for openings in progress, but not for
-/// openings that have succeeded.
+/// A file; removed when dropped. The drop waits for `open(2)` in progress, but not for open files.
 pub struct TreeFile {
     node: Node,
-    /// What the node's data points to. Dropped after it.
+    /// The data of the node, dropped after the node.
     _shared: KBox<dyn AnySharedFile>,
     /// Keeps the directory.
     _dir: Arc<Dir>,
 }
 
-/// What all openings of a file share, of any kind of file.
+/// The state shared by all openings of a file, for any kind of file.
 trait AnySharedFile: Send + Sync {}
 
 impl<F: File> AnySharedFile for SharedFile<F> {}

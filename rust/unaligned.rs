@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Accesses to values of several bytes at any address.
+//! Unaligned accesses to values of several bytes.
 
 use super::arch;
 
-/// Stores `from` at `to`: `*to = from` in as few instructions as the processor needs. The
-/// compiler may need more.
+/// Stores `from` at `to`: `*to = from` in the fewest instructions. The compiler may need more.
 ///
 /// Context: any.
 #[inline(always)]
@@ -13,7 +12,7 @@ pub fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     arch::store(to, from);
 }
 
-/// Stores `from` at the offset `at` of `to`, as [`store`]. Returns false if it does not fit.
+/// Stores `from` at offset `at` of `to` like [`store`]. Returns false if it does not fit.
 ///
 /// Context: any.
 #[inline(always)]
@@ -21,8 +20,7 @@ pub fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool
     arch::store_at(to, at, from)
 }
 
-/// Copies `from` to `to`: `*to = *from` in as few instructions as the processor needs.
-/// The compiler may need more.
+/// Copies `from` to `to`: `*to = *from` in the fewest instructions. The compiler may need more.
 ///
 /// Context: any.
 #[inline(always)]
@@ -30,11 +28,11 @@ pub fn copy<const N: usize>(to: &mut [u8; N], from: &[u8; N]) {
     arch::copy(to, from);
 }
 
-/// Copies `from` to `to`, which have the same length, `N` to `2 * N` bytes: the first `N` and the
-/// last, which may overlap.
+/// Copies `from` to `to`, which have the same length of `N` to `2 * N` bytes: the first `N` and the
+/// last `N`, which may overlap.
 ///
-/// Not a call of `memcpy()`: on x86 that is a string instruction, which takes longer to begin
-/// than a short record to copy.
+/// Not by `memcpy()`: on x86 that is a string instruction, which takes longer to start than a short
+/// record takes to copy.
 ///
 /// Context: any.
 #[inline(always)]
@@ -50,9 +48,9 @@ pub fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies `from` to `to`, as many bytes as both have.
+/// Copies `from` to `to`, up to the shorter length.
 ///
-/// Not a call of `memcpy()`, as in [`copy_ends`].
+/// Not by `memcpy()`, see [`copy_ends`].
 ///
 /// Context: any.
 #[inline(always)]
@@ -62,7 +60,7 @@ pub fn copy_slice(to: &mut [u8], from: &[u8]) {
     unsafe { copy_up(from.as_ptr(), to.as_mut_ptr(), length) };
 }
 
-/// Moves the `length` bytes at `from` to the beginning of `bytes`; nothing if there are fewer.
+/// Moves the `length` bytes at `from` to the beginning of `bytes`; does nothing if there are fewer.
 ///
 /// Context: any.
 #[inline(always)]
@@ -75,7 +73,7 @@ pub fn move_down(bytes: &mut [u8], from: usize, length: usize) {
     unsafe { copy_up(to.add(from), to, length) };
 }
 
-/// Copies `length` bytes, the first ones first.
+/// Copies `length` bytes in ascending order.
 ///
 /// # Safety
 ///

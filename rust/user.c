@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copies of user memory, and to it, that bring in nothing. */
+/* Copies from and to user memory that fault in no pages. */
 
 #include <linux/errno.h>
 #include <linux/instrumented.h>
@@ -16,8 +16,8 @@
 #define EACH_BYTE(value) (~0UL / 0xff * (value))
 
 /*
- * Returns 0 if all bytes of a word are printable characters of ASCII.  No sum overflows into
- * the next byte, unless a byte is found that is none.
+ * Returns 0 if all bytes of a word are printable ASCII.  A sum overflows into the next byte only
+ * after a byte that is not printable.
  */
 static inline unsigned long unprintable(unsigned long word)
 {
@@ -38,7 +38,7 @@ s64 ferroprobe_copy_user_text(char *to, u64 from, size_t room)
 		goto failed;
 	at += end;
 	to += end;
-	/* Counts up to 0, which takes no comparison. */
+	/* Counts up to 0, which saves a comparison. */
 	for (left = -end; left; left += sizeof(word)) {
 		unsafe_get_user(word, (unsigned long __user *)(at + left), fault);
 		*(unsigned long *)(to + left) = word;
@@ -82,7 +82,7 @@ s64 ferroprobe_copy_user_string(char *to, u64 from, size_t room)
 		unsafe_get_user(next, (unsigned long __user *)(at + left + sizeof(word)), fault);
 		*(unsigned long *)(to + left) = word;
 		*(unsigned long *)(to + left + sizeof(word)) = next;
-		/* Only a NUL, or a character that is not in ASCII, borrows from or has the top bit. */
+		/* Only a NUL or a character outside of ASCII borrows or has the top bit. */
 		if (likely(!(((word - EACH_BYTE(0x01)) | (next - EACH_BYTE(0x01))) &
 			     EACH_BYTE(0x80))))
 			continue;
@@ -109,7 +109,7 @@ failed:
 
 /*
  * Copies @size bytes, within one page, of a file that is mapped at @from, if the page is in the
- * page cache.  Not mapped are the pages of a program that it has not used yet.
+ * page cache.  Pages of a program that it has not used yet are not mapped.
  */
 static bool copy_from_cache(char *to, unsigned long from, size_t size)
 {
@@ -118,7 +118,7 @@ static bool copy_from_cache(char *to, unsigned long from, size_t size)
 	struct page *page = NULL;
 	bool done = false;
 
-	/* Who holds the lock to write may be waiting for what a user serves. */
+	/* A task that holds the lock for writing may be waiting for a user. */
 	if (!mm || !mmap_read_trylock(mm))
 		return false;
 	from = untagged_addr(from);

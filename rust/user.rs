@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Copies of user memory that is there, without page faults.
+//! Copies of user memory that is present, without page faults.
 //!
-//! Probes of system calls may sleep in a page fault, and the kernel's own do. But by userfaultfd,
-//! or by a file system that it serves itself, a user without privileges keeps a fault from
-//! ending; and who removes a probe, unloads the module or loads any other one would wait for it.
-//! So there is no option to sleep. What the program has not used yet is read from the page cache,
-//! which needs the lock of the address space; that is tried, not waited for.
+//! Probes of system calls may sleep in a page fault, and the kernel's own do. But with userfaultfd,
+//! or a file system served by itself, an unprivileged user can keep a fault from ending; whoever
+//! removes a probe, unloads the module or loads any other one would wait for it. So faulting is not
+//! an option. Memory that the program has not touched yet is read from the page cache, which needs
+//! the lock of the address space; the lock is tried, not waited for.
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
 use super::bindings as extra;
 use core::{mem::MaybeUninit, slice};
 
-/// Up to `COUNT` copies of user memory, of at most `SIZE` bytes each, and what was added to
-/// them.
+/// Up to `COUNT` copies of user memory, at most `SIZE` bytes each.
 ///
 /// # Invariants
 ///
 /// The first bytes of each copy, as many as its length, are initialised; a length is at most
 /// `SIZE`.
 pub struct UserCopies<const COUNT: usize, const SIZE: usize> {
-    // Apart from the bytes, so that no byte of a copy is written before it is made.
+    // Apart from the bytes, so that bytes are not written before a copy is made.
     states: [CopyState; COUNT],
     count: usize,
     bytes: [[MaybeUninit<u8>; SIZE]; COUNT],
 }
 
-/// What is known of a copy.
+/// The state of a copy.
 struct CopyState {
     address: u64,
     length: usize,
     is_read: bool,
 }
 
-/// What was copied of a string.
+/// The result of copying a string.
 pub enum UserText {
-    /// Nothing: it could not be read.
+    /// The string could not be read.
     Fault,
-    /// All of it, with its NUL, and it has only printable characters of ASCII.
+    /// The whole string with its NUL; only printable ASCII characters.
     Ascii,
-    /// All of it, with its NUL.
+    /// The whole string with its NUL.
     Whole,
-    /// The start of a longer one.
+    /// The start of a longer string.
     Start,
 }
 
@@ -53,7 +52,7 @@ pub fn word(address: u64) -> Option<u64> {
     array(address).map(u64::from_ne_bytes)
 }
 
-/// As [`word`], of 32 bits.
+/// [`word`] of 32 bits.
 pub fn half(address: u64) -> Option<u32> {
     array(address).map(u32::from_ne_bytes)
 }
@@ -67,7 +66,7 @@ fn array<const N: usize>(address: u64) -> Option<[u8; N]> {
     }
 }
 
-/// One of these copies.
+/// Room for one copy.
 pub struct Copy<'a, const SIZE: usize> {
     state: &'a mut CopyState,
     bytes: &'a mut [MaybeUninit<u8>; SIZE],
@@ -90,13 +89,13 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
         }
     }
 
-    /// Forgets all copies.
+    /// Clears all copies.
     #[inline(always)]
     pub fn forget(&mut self) {
         self.count = 0;
     }
 
-    /// Returns room, instead of all copies so far, for what is at each of `addresses`. Each must be
+    /// Clears all copies, and returns room for a copy from each of `addresses`. Each must be
     /// [finished](Copy::finish).
     #[inline(always)]
     pub fn begin(
@@ -113,14 +112,14 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
         })
     }
 
-    /// Returns room for what could not be read, with its indices and addresses.
+    /// Returns the copies that failed, with their indices and addresses.
     pub fn missing(&mut self) -> impl Iterator<Item = (u8, u64, Copy<'_, SIZE>)> {
         let all = self.states.iter_mut().zip(&mut self.bytes).take(self.count);
         let missing = (0u8..).zip(all).filter(|(_, (state, _))| !state.is_read);
         missing.map(|(index, (state, bytes))| (index, state.address, Copy { state, bytes }))
     }
 
-    /// Returns whether all could be read.
+    /// Returns whether no copy failed.
     pub fn are_read(&self) -> bool {
         self.states
             .iter()
@@ -140,7 +139,7 @@ impl<const COUNT: usize, const SIZE: usize> UserCopies<COUNT, SIZE> {
     }
 }
 
-/// Copies, however many there may be.
+/// A view of any number of copies.
 ///
 /// # Invariants
 ///
@@ -152,26 +151,26 @@ pub struct CopiesView<'a, const SIZE: usize> {
 }
 
 impl<'a, const SIZE: usize> CopiesView<'a, SIZE> {
-    /// No copies.
+    /// Zero copies.
     pub const NOTHING: Self = Self {
         states: &[],
         bytes: &[],
     };
 
-    /// Returns whether there is none.
+    /// Returns whether there are no copies.
     #[inline(always)]
     pub fn is_empty(self) -> bool {
         self.states.is_empty()
     }
 
-    /// Returns how many bytes there are of all together.
+    /// Returns the total number of bytes.
     #[inline(always)]
     pub fn length(self) -> usize {
         let lengths = self.states.iter().map(|state| state.length);
         lengths.fold(0, usize::wrapping_add)
     }
 
-    /// Returns the addresses, and what was copied from there unless it could not be read.
+    /// Returns the addresses, and the copies; `None` for those that failed.
     #[inline(always)]
     pub fn iter(self) -> impl Iterator<Item = (u64, Option<&'a [u8]>)> {
         let all = self.states.iter().zip(self.bytes);
@@ -184,14 +183,14 @@ impl<'a, const SIZE: usize> CopiesView<'a, SIZE> {
 }
 
 impl<const SIZE: usize> Copy<'_, SIZE> {
-    /// Says whether it could be read; if not it must be empty.
+    /// Notes whether the copy succeeded; a failed copy must be empty.
     #[inline(always)]
     pub fn finish(self, is_read: bool) {
         self.state.is_read = is_read;
     }
 
-    /// Copies the string at `address`, at most `limit` bytes of it besides its NUL. If it is wanted
-    /// `EXACT`, [`UserText::Ascii`] says nothing about its characters.
+    /// Copies the string at `address`, at most `limit` bytes besides its NUL. If `EXACT`,
+    /// [`UserText::Ascii`] does not imply ASCII.
     ///
     /// Context: process; does not sleep.
     #[inline(always)]
@@ -219,7 +218,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         }
     }
 
-    /// As [`Copy::string`], for any string: at most `room` bytes with its NUL.
+    /// [`Copy::string`] in general: at most `room` bytes with the NUL.
     #[cold]
     #[inline(never)]
     fn any_string(&mut self, address: u64, room: usize) -> UserText {
@@ -233,8 +232,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         UserText::Start
     }
 
-    /// Copies `count` bytes at `address`, or `SIZE` if that is less. Returns whether they
-    /// could be read.
+    /// Copies `count` bytes at `address`, at most `SIZE`. Returns whether they could be read.
     ///
     /// Context: process; does not sleep.
     #[inline(always)]
@@ -242,13 +240,13 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         self.read(address, count, false)
     }
 
-    /// Copies `count` bytes, at most `SIZE`, or a string until its NUL.
+    /// Copies `count` bytes, at most `SIZE`, or a string up to its NUL.
     fn read(&mut self, address: u64, count: usize, is_text: bool) -> bool {
         self.state.length = 0;
         self.read_behind(0, address, count, is_text)
     }
 
-    /// As [`Self::read`], behind the first `start` bytes, which stay.
+    /// [`Self::read`] behind the first `start` bytes, which are kept.
     #[inline(always)]
     fn read_behind(&mut self, start: usize, address: u64, count: usize, is_text: bool) -> bool {
         let room = self.bytes.get_mut(start..).unwrap_or_default();
@@ -264,8 +262,8 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         true
     }
 
-    /// Adds the string at `address` with its NUL, or as much of it as there is room for: at most
-    /// `most` bytes in all.
+    /// Appends the string at `address` with its NUL, as much as fits: at most `most` bytes in
+    /// total.
     ///
     /// Context: process; does not sleep.
     pub fn add_string(&mut self, address: u64, most: usize) -> UserText {
@@ -279,25 +277,25 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         }
     }
 
-    /// Says from where it is copied.
+    /// Sets the address that is copied.
     pub fn set_address(&mut self, address: u64) {
         self.state.address = address;
     }
 
-    /// Leaves the first `length` bytes, if there are more.
+    /// Truncates the copy to `length` bytes.
     pub fn truncate(&mut self, length: usize) {
         // INVARIANT: Fewer bytes than before.
         self.state.length = self.state.length.min(length);
     }
 
-    /// Returns what was copied, to be changed.
+    /// Returns the copy, to be changed.
     #[inline(always)]
     pub fn get_mut(&mut self) -> &mut [u8] {
         // SAFETY: By the type invariant these bytes are initialised.
         unsafe { slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), self.state.length) }
     }
 
-    /// Adds as many of `bytes` as there is room for.
+    /// Appends as many of `bytes` as fit.
     pub fn add(&mut self, bytes: &[u8]) {
         let start = self.state.length.min(SIZE);
         let room = self.bytes.get_mut(start..).unwrap_or_default();
@@ -310,7 +308,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         self.state.length = start.wrapping_add(added);
     }
 
-    /// Adds `bytes` if there is room.
+    /// Appends `bytes` if they fit.
     #[inline(always)]
     pub fn push<const N: usize>(&mut self, bytes: &[u8; N]) {
         let room = self.bytes.get_mut(self.state.length..);

@@ -2,10 +2,9 @@
 
 //! Reads of files that the kernel itself provides.
 //!
-//! They go through a private mount of the module, which is in no mount namespace. A path
-//! lookup would start at the root of the current task. In a chroot or another mount
-//! namespace, that root may have other files of the same name: forged files, or FIFOs
-//! that block.
+//! They go through a private mount of the module, which is in no mount namespace. A normal path
+//! lookup would start at the root of the current task, which in a chroot or another mount namespace
+//! may have other files of the same name: forged files, or FIFOs that block.
 //!
 //! C headers: [`include/linux/fs.h`](srctree/include/linux/fs.h),
 //! [`include/linux/mount.h`](srctree/include/linux/mount.h)

@@ -30,7 +30,7 @@ use kernel::{
 /// The longest time that a reader sleeps without checking again, in milliseconds.
 const LONGEST: u32 = 100;
 
-/// The same for a reader that waits for more than the next event.
+/// As [`LONGEST`], for a reader that waits for more than the next event.
 const LONGEST_FOR_MANY: u32 = 10;
 
 /// A queue of sleeping readers that a writer in any context can wake.
@@ -42,12 +42,12 @@ const LONGEST_FOR_MANY: u32 = 10;
 pub struct Waker {
     #[pin]
     irq_work: Opaque<bindings::irq_work>,
-    /// Wakes the readers if no event has.
+    /// Wakes the readers later, if no event has.
     #[pin]
     later: DelayedWork,
     #[pin]
     queue: Opaque<bindings::wait_queue_head_t>,
-    /// A reader sleeps, or is about to.
+    /// Whether a reader sleeps, or is about to.
     wanted: AtomicBool,
 }
 
@@ -65,8 +65,8 @@ impl Waker {
                 // SAFETY: `work` is the memory of the structure.
                 unsafe { extra::ferroprobe_init_hard_irq_work(work, Some(Self::interrupt)) }
             }),
-            // SAFETY: `run` requires no more; what it uses exists until the last field
-            // has been dropped.
+            // SAFETY: The work is that of a `Waker`, as `run` requires. The fields that `run` uses
+            // exist until `later` is dropped.
             later <- unsafe { DelayedWork::new(Self::run) },
             queue <- Opaque::ffi_init(|queue| {
                 // SAFETY: `queue` is the memory of the structure.
@@ -102,11 +102,10 @@ impl Waker {
     #[cold]
     fn wake_slow(&self) {
         context::on_this_cpu(|here| {
-            // A CPU runs its queued `irq_work` for the last time after it has left the
-            // mask of online CPUs. Work queued later would stay queued, and so would all
-            // work that is queued behind it when the CPU is back. This CPU cannot go
-            // offline meanwhile. The flag stays set: the next event of another CPU wakes
-            // the readers.
+            // After a CPU has left the mask of online CPUs, it runs its `irq_work` once more. Work
+            // queued later would stay queued, and block all work queued behind it when the CPU is
+            // back. This CPU cannot go offline meanwhile. The flag stays set, so the next event of
+            // another CPU wakes the readers.
             if percpu::is_online(here.number()) {
                 self.wanted.store(false, Ordering::Relaxed);
                 // SAFETY: `irq_work` is initialised by the type invariant.
@@ -234,14 +233,14 @@ impl Waker {
         result
     }
 
-    /// Registers this queue with `poll`. The queue is woken within a tenth of a second.
+    /// Registers this queue with `poll`. It is woken at least every tenth of a second.
     pub fn register<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
         self.wanted.store(true, Ordering::Relaxed);
         self.register_until(LONGEST, file, table);
     }
 
-    /// Like [`Waker::register`], but the queue is woken as [`Waker::wait_for_many`] says, not
-    /// by the next event. If others poll for that, it may take as long as for them.
+    /// Like [`Waker::register`], but the queue is only woken as for [`Waker::wait_for_many`]. If
+    /// other readers poll for single events, it may take as long as for them.
     pub fn register_for_many<'open>(&'open self, file: &OpenFile, table: &PollTable<'open>) {
         self.register_until(LONGEST_FOR_MANY, file, table);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Work that runs after a delay, and repeatedly if it requests that.
+//! Work that runs after a delay, and maybe repeatedly.
 //!
 //! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The definitions that the module is given when it is loaded.
+//! Events that the module parameter `define` defines when the module is loaded.
 
 use crate::{
     engine::{definition::parse::Grammar, record::Head, util::text::Appender},
@@ -13,8 +13,8 @@ use crate::{
 use core::ptr;
 use kernel::prelude::*;
 
-/// Makes the events of the parameter `define` and enables them: all of them or, if one is refused,
-/// none. The kernel's log then says why.
+/// Defines and enables the events of the parameter `define`: all of them or, if one is refused,
+/// none, and the kernel's log says why.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) fn define(tracer: &Tracer) -> Result {
     }
 }
 
-/// Returns the parameter as lines.
+/// Returns the parameter, split into lines.
 #[inline(never)]
 fn lines() -> Result<Vec<u8>> {
     let mut lines = Vec::new();
@@ -40,13 +40,13 @@ fn lines() -> Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// Enables what was defined.
+/// Enables the events that were defined.
 #[inline(never)]
 fn enable(tracer: &Tracer) -> Result {
     let mut registry = tracer.registry.lock();
     let mut defined = Vec::new();
     for probe in registry.definitions.probes() {
-        // Ready-made events are there only because others are attached to them.
+        // Ready-made events only exist because event probes are attached to them.
         if !matches!(probe.event.format.layout.class.head, Head::Ready(_)) {
             defined.push(probe.event.clone())?;
         }
@@ -62,7 +62,7 @@ fn enable(tracer: &Tracer) -> Result {
     enabled
 }
 
-/// Logs why nothing is defined. Returns the errno.
+/// Logs why nothing was defined. Returns the errno.
 #[cold]
 #[inline(never)]
 fn report(failure: Failure) -> Error {
@@ -73,7 +73,7 @@ fn report(failure: Failure) -> Error {
     let written = refusal.write_entry(&mut Appender(&mut entry), 0, &command);
     pr_err!("define: a definition is refused, and the module is not loaded:\n");
     for line in entry.split(|&byte| byte == b'\n') {
-        // Without the time, which the log has.
+        // The log adds the time itself.
         let text = match line.strip_prefix(b"[    0.000000] ") {
             Some(text) => text,
             None => line,

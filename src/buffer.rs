@@ -16,7 +16,7 @@ mod time;
 
 pub(crate) use local_clock::LocalClock;
 pub(crate) use reading::Iterators;
-pub(crate) use recording::{Buffer, Lost, Side, Unsettled};
+pub(crate) use recording::{Buffer, Lost, Side, Unpublished};
 pub(crate) use resizing::MAX_SUB_BUFFER;
 pub(crate) use rings::Pace;
 pub(crate) use still::StillTools;

@@ -9,21 +9,21 @@ use crate::{engine::record::COMM_LEN, sys::Vec};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
 
-/// Number of names that are saved, unless users want another.
+/// Default number of saved names.
 const DEFAULT: usize = 8192;
 
-/// Most names that users can want: the kernel's `PID_MAX_DEFAULT`, as in tracefs.
+/// Largest number of saved names: the kernel's `PID_MAX_DEFAULT`, as in tracefs.
 pub(crate) const MOST: usize = 32768;
 
-/// Number of names that are to be saved.
+/// Number of names to save.
 static WANTED: AtomicUsize = AtomicUsize::new(DEFAULT);
 
-/// Returns the number of names that are to be saved.
+/// Returns the number of names to save.
 pub(crate) fn size() -> usize {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Sets the number of names that are saved. Each table takes it over with its next name.
+/// Sets the number of names to save. Each table adopts it when it saves its next name.
 pub(crate) fn set_size(size: usize) {
     WANTED.store(size, Ordering::Relaxed);
 }
@@ -33,9 +33,8 @@ type Command = (u32, [u8; COMM_LEN]);
 
 /// The saved names.
 pub(crate) struct Commands {
-    /// Indexed by slot, which is the pid modulo the length, so tasks with neighbouring pids, such
-    /// as those that were started together, do not displace each other. Empty until the first
-    /// name.
+    /// Indexed by pid modulo length, so tasks with neighbouring pids, such as those started
+    /// together, do not displace each other. Empty until the first name is saved.
     known: Vec<Option<Command>>,
 }
 
@@ -45,14 +44,14 @@ impl Commands {
         Self { known: Vec::new() }
     }
 
-    /// Saves the name of the task with the pid `number`, unless there is no memory.
+    /// Saves the name of task `number`; does nothing without memory.
     pub(crate) fn see(&mut self, number: u32, name: [u8; COMM_LEN]) {
         if number == 0 {
             return;
         }
         let size = size();
         if self.known.len() != size {
-            // Without memory it stays as it is.
+            // Without memory the table keeps its size.
             if let Ok(known) = self.of_size(size) {
                 self.known = known;
             }
@@ -60,7 +59,7 @@ impl Commands {
         save(&mut self.known, (number, name));
     }
 
-    /// Makes a table of `size` slots, with the names of this one.
+    /// Makes a table of `size` slots with the names of this one.
     fn of_size(&self, size: usize) -> Result<Vec<Option<Command>>> {
         let mut known = Vec::with_capacity(size)?;
         for _ in 0..size {
@@ -87,7 +86,7 @@ impl Commands {
     }
 }
 
-/// Puts `command` into its slot.
+/// Stores `command` in its slot.
 fn save(known: &mut [Option<Command>], command: Command) {
     // CAST: u32 to usize widens.
     let slot = (command.0 as usize).checked_rem(known.len());

@@ -83,24 +83,21 @@ struct FileRow {
     kind: FileKind,
 }
 
-/// What a file is of, and what it does.
+/// What a file belongs to, and its operations.
 enum FileKind {
-    /// A text of what all instances share.
+    /// A text that all instances share.
     OfTracer(TextOps<Tracer>),
-    /// A text of an instance.
     OfInstance(TextOps<Instance>),
-    /// A text of the event of marks.
     OfMarks(TextOps<EventMember>),
-    /// Another file, and what makes it.
+    /// Another file, and the function that makes it.
     Other(fn(&Described, &Arc<Dir>, &Arc<Instance>) -> Result<TreeFile>),
 }
 
-/// In which directory a file is.
+/// The directory of a file.
 #[derive(Clone, Copy)]
 enum Folder {
     /// The directory of the instance.
     Root,
-    /// `events`.
     Events,
     /// `events/ftrace/print`.
     Print,
@@ -113,7 +110,7 @@ enum Folder {
 }
 
 impl Folder {
-    /// Returns the path before the names of its files.
+    /// Returns the path of the directory.
     const fn path(self) -> &'static str {
         match self {
             Self::Root => "",
@@ -292,12 +289,12 @@ impl FileRow {
     }
 }
 
-/// Returns the event of marks, for its files.
+/// Returns the event `print`, for its files.
 fn marks(instance: &Arc<Instance>) -> Result<Arc<EventMember>> {
     EventMember::new(instance, &instance.marks.event)
 }
 
-/// Makes a file that shows the histograms of marks.
+/// Makes a file that shows the histograms of the event `print`.
 fn hist_of_marks<const AS_GRAPH: bool>(
     file: &Described,
     dir: &Arc<Dir>,
@@ -310,7 +307,7 @@ fn hist_of_marks<const AS_GRAPH: bool>(
     file.make::<HistFile>(dir, data)
 }
 
-/// Makes a file of what all instances share.
+/// Makes a file that all instances share.
 fn of_tracer<F: File<Data = Arc<Tracer>>>(
     file: &Described,
     dir: &Arc<Dir>,
@@ -328,7 +325,7 @@ fn of_instance<F: File<Data = Arc<Instance>>>(
     file.make::<F>(dir, instance.clone())
 }
 
-/// Makes a file of the events that are recorded.
+/// Makes a file for the events in the buffer.
 fn live<F: File<Data = Arc<Scope>>>(
     file: &Described,
     dir: &Arc<Dir>,
@@ -337,7 +334,7 @@ fn live<F: File<Data = Arc<Scope>>>(
     file.make::<F>(dir, Scope::new(instance, Side::Live, None)?)
 }
 
-/// Makes a file of the events of the snapshot.
+/// Makes a file for the events in the snapshot.
 fn aside<F: File<Data = Arc<Scope>>>(
     file: &Described,
     dir: &Arc<Dir>,

@@ -2,9 +2,9 @@
 
 //! Prints the newest events on the console when the kernel oopses or panics.
 //!
-//! At an oops recording stops, and a worker prints: the system may go on. If it panics first, the
-//! events are printed at once, without memory, without waiting for any lock, and nothing is
-//! released again: the other CPUs are stopped, whatever they were doing.
+//! At an oops recording stops and a worker prints, because the system may go on. If the kernel
+//! panics first, the events are printed at once, without allocating, waiting for locks or releasing
+//! anything: the other CPUs are stopped in an arbitrary state.
 
 use crate::{
     buffer::StillTools,
@@ -28,10 +28,10 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// Bytes of the text of an event; what is longer is not shown.
+/// Bytes of an event's text; the rest is cut.
 const ROOM: usize = 4096;
 
-/// What prints.
+/// Prints the events of an instance.
 pub(crate) struct Dump {
     printing: Arc<OopsPrinting>,
     worker: Arc<IrqDeferred<PrintLater>>,
@@ -42,13 +42,13 @@ struct OopsPrinting {
     instance: Arc<Instance>,
     #[pin]
     tools: Mutex<OopsTools>,
-    /// The CPU that oopsed last.
+    /// The CPU of the last oops.
     oopsed: AtomicU32,
     /// Whether an oops is still to be printed.
     is_due: AtomicBool,
 }
 
-/// What printing needs, allocated in advance.
+/// Memory for printing, allocated in advance.
 struct OopsTools {
     still: StillTools,
     printer: KBox<Printer<PrintedText>>,
@@ -63,14 +63,14 @@ impl RunDeferred for PrintLater {
             return;
         }
         let buffer = &self.0.instance.buffer;
-        buffer.settle_after_oops();
+        buffer.wait_until_off();
         let cpu = self.0.oopsed.load(Ordering::Relaxed);
         let mut tools = self.0.tools.lock();
         self.0.print(&mut tools, cpu, false);
     }
 }
 
-/// Makes what prints the events of `instance`, and registers it.
+/// Registers printing of the events of `instance`.
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ impl OnOops for Dump {
         }
         printing.instance.buffer.stop_in_oops();
         let cpu = context::on_this_cpu(|here| here.number());
-        // If an oops is being printed, that is it.
+        // Otherwise the oops is being printed already.
         if let Some(mut tools) = printing.tools.try_lock() {
             printing.print(&mut tools, cpu, true);
             mem::forget(tools);
@@ -128,7 +128,7 @@ impl OnOops for Dump {
 }
 
 impl OopsPrinting {
-    /// Prints the newest events. `is_last` tells that the kernel panics.
+    /// Prints the newest events. `is_last` if the kernel panics.
     fn print(&self, tools: &mut OopsTools, cpu: u32, is_last: bool) {
         let instance = &*self.instance;
         let (most, is_own) = instance.tracer.dump_on_oops.get();
@@ -157,7 +157,7 @@ impl OopsPrinting {
                 printer.event_by(instance, &mut buf, (clock, cpu), event, &find);
                 if let Some(text) = buf.finish().and_then(|length| room.get(..length)) {
                     for part in text.trim_ascii_end().split(|&byte| byte == b'\n') {
-                        // What is printed of a record is UTF-8.
+                        // The printed text of a record is valid UTF-8.
                         pr_emerg!("{}\n", core::str::from_utf8(part).unwrap_or("?"));
                     }
                     count = count.wrapping_add(1);

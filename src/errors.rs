@@ -23,15 +23,14 @@ impl ErrorLog {
         Self(Vec::new())
     }
 
-    /// Adds the refusal of `command`. Without memory it is not kept; the errno of the
-    /// write still reports it.
+    /// Adds the refusal of `command`. Without memory it is lost; the write still returns its errno.
     pub(crate) fn add(&mut self, refusal: &Refusal, now: u64, command: &[u8]) {
         let mut entry = Vec::new();
         let written = refusal.write_entry(&mut Appender(&mut entry), now, command);
         if written.is_err() {
             return;
         }
-        // A program may write the same again and again, such as to trace_marker.
+        // A program may repeat a write endlessly, for example to trace_marker.
         let is_value = refusal.kind.subject() == Subject::File;
         if is_value
             && self
@@ -67,7 +66,7 @@ impl ErrorLog {
     }
 }
 
-/// Returns the part of an entry behind its time.
+/// Returns an entry without its time.
 fn without_time(entry: &[u8]) -> &[u8] {
     let end = entry.iter().position(|&byte| byte == b']').unwrap_or(0);
     entry.get(end..).unwrap_or_default()

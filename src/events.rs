@@ -10,5 +10,4 @@ pub(crate) mod owner;
 pub(crate) mod probe;
 pub(crate) mod rate;
 pub(crate) mod registry;
-pub(crate) mod similar;
 mod transaction;

@@ -24,7 +24,7 @@ pub(crate) enum List {
     Without,
 }
 
-/// The tasks that an instance follows. Its lock is taken before the registry's.
+/// The tasks that an instance follows. Its lock is taken before the registry lock.
 #[pin_data]
 pub(crate) struct Followed {
     #[pin]
@@ -32,12 +32,11 @@ pub(crate) struct Followed {
 }
 
 struct PidState {
-    /// The instance.
     instance: InstanceId,
     tasks: Tasks,
-    /// Whether the children of tasks are on the lists of their parents: `event-fork`.
+    /// The option `event-fork`: whether children of followed tasks are added to the lists.
     with_children: bool,
-    /// Changes the lists when tasks begin and end.
+    /// Updates the lists when tasks start and exit.
     watch: Option<TaskWatch<Tasks>>,
 }
 
@@ -59,7 +58,7 @@ impl Tasks {
         }
     }
 
-    /// Returns these tasks with another list in the place of `list`.
+    /// Returns these tasks with `list` replaced.
     fn with(&self, list: List, set: Option<Arc<PidSet>>) -> Self {
         let mut tasks = self.clone();
         match list {
@@ -71,7 +70,7 @@ impl Tasks {
 }
 
 impl Followed {
-    /// Follows all tasks, for `instance`.
+    /// Makes an instance follow all tasks.
     pub(crate) fn new(instance: InstanceId) -> impl PinInit<Self> {
         pin_init!(Self {
             state <- new_mutex!(PidState {
@@ -83,13 +82,14 @@ impl Followed {
         })
     }
 
-    /// Calls `show` with the list, `None` if there is none.
+    /// Calls `show` with the list, or `None` if there is none.
     pub(crate) fn show<R>(&self, list: List, show: impl FnOnce(Option<&PidSet>) -> R) -> R {
         let state = self.state.lock();
         show(state.tasks.list(list).map(|set| &**set))
     }
 
-    /// Adds the pids `added`, each less than [`LIMIT`](crate::engine::language::pids::LIMIT), to the list, all or none.
+    /// Adds the pids `added` to the list, all or none; each is less than
+    /// [`LIMIT`](crate::engine::language::pids::LIMIT).
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Followed {
         state.change(registry, tasks)
     }
 
-    /// Sets whether the children of tasks are on the lists of their parents.
+    /// Sets the option `event-fork`.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Followed {
 }
 
 impl PidState {
-    /// Makes the hits of `tasks` count.
+    /// Makes the registry count the hits of `tasks`.
     fn change(&mut self, registry: &Mutex<Registry>, tasks: Tasks) -> Result {
         let watch = Self::watch(self.with_children, registry, &tasks)?;
         let shared = if tasks.are_all() {
@@ -161,12 +161,12 @@ impl PidState {
         };
         registry.lock().set_tasks(self.instance, shared)?;
         self.tasks = tasks;
-        // Both watches ran for a moment, which does no harm: no child is missed.
+        // Both watches ran for a moment, which is harmless, and no child was missed.
         self.watch = watch;
         Ok(())
     }
 
-    /// Starts to follow the children of `tasks`, if that is wanted and there are lists.
+    /// Starts to follow the children of `tasks`, if the option is on and there are lists.
     fn watch(
         on: bool,
         registry: &Mutex<Registry>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory of modules that went: what was recorded in an instance before it got other code.
+//! Code of modules that were unloaded: which recorded addresses belong to it.
 
 use crate::{
     buffer::now_by,
@@ -11,23 +11,23 @@ use crate::{
 use core::ops::Range;
 use kernel::{prelude::*, sync::Arc};
 
-/// What records and histograms of an instance may mean by an address in a module.
+/// Tells whether an address in a record or a histogram belongs to code that has been unloaded.
 ///
-/// A record has a time. An entry of a histogram has none: of it only is known that it is not older
-/// than its histogram, so there the time is the number of ranges that had gone.
+/// Records are compared by time. An entry of a histogram has no time, but is not older than its
+/// histogram; so for histograms the "time" is the number of ranges unloaded so far.
 pub(crate) struct FormerCode {
-    /// For each clock, by its number: a snapshot keeps the times of the clock by which it was taken,
-    /// whatever clocks the buffer had since.
+    /// For records, by clock number. A snapshot keeps the times of the clock that it was taken
+    /// with, even if the buffer has used other clocks since.
     of_records: Vec<Reused>,
-    /// By the clock `local`, of which the beginnings of pairs have their times.
+    /// For beginnings of pairs, whose times come from the clock `local`.
     of_beginnings: Reused,
     of_histograms: Reused,
-    /// The number of ranges that went.
+    /// The number of ranges unloaded so far.
     gone: AtomicU64,
 }
 
 impl FormerCode {
-    /// Returns one of an instance that has recorded nothing.
+    /// Makes it for an instance without records.
     ///
     /// # Errors
     ///
@@ -46,19 +46,19 @@ impl FormerCode {
         Ok(Arc::new(this, GFP_KERNEL)?)
     }
 
-    /// Notes that code has come to `range`, of which nothing has run yet, so nothing that was
-    /// recorded was of that code. Called with the registry lock held.
+    /// Notes new code at `range`. None of it has run yet, so no record means it. Called with the
+    /// registry lock held.
     ///
     /// Context: process.
     pub(crate) fn coming(&self, range: Range<u64>) {
-        // What is recorded in the same tick of a clock may be of it.
+        // A record within the current tick of a clock may already mean the new code.
         self.mark_records(&range, |now| now.saturating_sub(1));
         let until = now_by(Clock::Local).saturating_sub(1);
         self.of_beginnings.mark(range, until);
     }
 
-    /// Notes that the code at `range`, which no longer runs, goes. Called with the registry lock
-    /// held.
+    /// Notes that the code at `range`, which no longer runs, is unloaded. Called with the registry
+    /// lock held.
     ///
     /// Context: process.
     pub(crate) fn going(&self, range: Range<u64>) {
@@ -70,20 +70,20 @@ impl FormerCode {
         self.gone.store_relaxed(gone.wrapping_add(1));
     }
 
-    /// Marks `range` by each clock, until the time that `until` makes of the time now.
+    /// Marks `range` for each clock, up to the time that `until` computes from the current time.
     fn mark_records(&self, range: &Range<u64>, until: impl Fn(u64) -> u64) {
         for (&clock, of_records) in Clock::ALL.iter().zip(&self.of_records) {
             of_records.mark(range.clone(), until(now_by(clock)));
         }
     }
 
-    /// Returns what a histogram that begins now has to keep.
+    /// Returns the value that a new histogram keeps for [`FormerCode::in_histogram`].
     pub(crate) fn gone(&self) -> u64 {
         self.gone.load_relaxed()
     }
 
-    /// Returns whether a record of the time `ts` by `clock` does not mean by `address`, which is in a
-    /// module, what is there now. Called once the name is known that it has now.
+    /// Returns whether `address`, in a module, means unloaded code in a record of the time `ts` by
+    /// `clock`. Look up the current name of the address first.
     ///
     /// Context: any.
     pub(crate) fn in_record(&self, (clock, ts): (Clock, u64), address: u64) -> bool {
@@ -91,19 +91,19 @@ impl FormerCode {
         of_records.is_none_or(|it| it.is_other(address, ts))
     }
 
-    /// As [`FormerCode::in_record`], of the beginning of a pair at `time`.
+    /// [`FormerCode::in_record`] for the beginning of a pair at `time`.
     pub(crate) fn in_beginning(&self, time: u64, address: u64) -> bool {
         self.of_beginnings.is_other(address, time)
     }
 
-    /// As [`FormerCode::in_record`], of an entry of a histogram that has begun when
-    /// [`FormerCode::gone`] was `since`.
+    /// [`FormerCode::in_record`] for an entry of a histogram that began when [`FormerCode::gone`]
+    /// returned `since`.
     pub(crate) fn in_histogram(&self, since: u64, address: u64) -> bool {
         self.of_histograms.is_other(address, since)
     }
 
-    /// Returns whether addresses have the same names in a record of the time `ts` by `clock` as in
-    /// those of `span`, which is otherwise replaced by that of this record.
+    /// Returns whether the names of addresses in records of `span` are valid for a record of the
+    /// time `ts` by `clock`; otherwise replaces `span` by the span of this record.
     ///
     /// Context: any.
     #[inline]

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How hits are served: steps for those about which nothing is unusual, each for a shape of
-//! records, and one for all others.
+//! Serves hits. A fast stage handles the common case of one shape of records; the slow stage
+//! handles everything.
 
-mod acting;
 pub(crate) mod action;
 pub(crate) mod calls;
+pub(crate) mod caused_event;
 pub(crate) mod counters;
 pub(crate) mod histograms;
-pub(crate) mod linked;
+pub(crate) mod inter_event;
 pub(crate) mod marks;
 pub(crate) mod nesting;
 pub(crate) mod open_pairs;
 pub(crate) mod pair;
+mod per_instance;
 pub(crate) mod plan;
-pub(crate) mod prepared;
-pub(crate) mod receiver;
-pub(crate) mod receives;
 pub(crate) mod recorder;
+pub(crate) mod recorder_builder;
 mod sample;
-mod several;
 mod shape;
+pub(crate) mod sinks;
 mod slow;
 pub(crate) mod snapshots;
 mod source;
@@ -29,4 +28,4 @@ mod stage;
 mod stages;
 mod step;
 pub(crate) mod tasks;
-mod tier;
+mod triggers;

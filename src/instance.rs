@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An instance: a buffer with its options, and the events that are enabled for it.
+//! An instance: a buffer with its options, and the events enabled for it.
 
 use crate::{
     buffer::{Buffer, Cleared, Side},
@@ -19,21 +19,21 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// A buffer with its options, and what most files are of: ftrace's `struct trace_array`.
-/// One is that of the top directory; users make the others below `instances`.
+/// A buffer with its options, to which most files belong: ftrace's `struct trace_array`. The top
+/// directory is one; users make the others below `instances`.
 #[pin_data]
 pub(crate) struct Instance {
     /// The state that all instances share.
     pub(crate) tracer: Arc<Tracer>,
-    /// Which of the instances it is.
+    /// The id of the instance.
     pub(crate) id: InstanceId,
     /// The buffer in which events are recorded.
     pub(crate) buffer: Arc<Buffer>,
-    /// The formats of the events that may be in it.
+    /// The formats of events that may have records in the buffer.
     pub(crate) formats: Arc<Formats>,
-    /// What the addresses in the buffer and in histograms mean.
+    /// Unloaded code that addresses in the buffer and in histograms may mean.
     pub(crate) former_code: Arc<FormerCode>,
-    /// The event of what users write into the buffer.
+    /// The event `print`.
     pub(crate) marks: Arc<Marks>,
     /// The options of recording and printing.
     pub(crate) options: Options,
@@ -45,8 +45,7 @@ pub(crate) struct Instance {
     /// The processes of threads.
     #[pin]
     pub(crate) processes: Processes,
-    /// Where those wait who wait for histograms. No hit wakes them: they look from time to
-    /// time.
+    /// Waits for changes of histograms. Hits do not wake it; waiters check from time to time.
     #[pin]
     pub(crate) counted: Waker,
 }
@@ -72,8 +71,8 @@ impl Instance {
         )
     }
 
-    /// Makes an instance in which all events are disabled, with a buffer of `kilobytes` for each
-    /// CPU. See [`Instance::remove`].
+    /// Makes an instance with a buffer of `kilobytes` for each CPU, and all events disabled. See
+    /// [`Instance::remove`].
     ///
     /// # Errors
     ///
@@ -82,7 +81,7 @@ impl Instance {
     /// Context: process, may sleep.
     pub(crate) fn new(tracer: &Arc<Tracer>, kilobytes: usize) -> Result<Arc<Self>> {
         let local_clock = &tracer.local_clock;
-        // Meanwhile the usual clock is not another one.
+        // Rings made now use the current clock `local`.
         let making = local_clock.making();
         let buffer = Buffer::new(kilobytes, clock::usual(), (local_clock, &making))?;
         let formats = Formats::new()?;
@@ -93,7 +92,7 @@ impl Instance {
         let made = Self::with(tracer.clone(), id, (buffer, formats, former_code, marks));
         if made.is_err() {
             let removed = tracer.registry.lock().discard_instance(id);
-            // With the lock released.
+            // Drop without the registry lock.
             drop(removed);
         }
         made
@@ -127,33 +126,33 @@ impl Instance {
         )
     }
 
-    /// Disables the events of the instance, which is not that of the top directory, and removes
-    /// their files. The caller removes the other files, none of which is open.
+    /// Disables the events of the instance and removes their files; not for the top directory. The
+    /// caller removes the other files, none of which is open.
     ///
     /// # Errors
     ///
     /// As for [`Registry::remove_instance`](crate::events::registry::Registry::remove_instance);
-    /// then it goes on to exist, and some of its events may be disabled.
+    /// on failure the instance continues to exist, and some of its events may be disabled.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove(&self) -> Result {
         let removed = self.tracer.registry.lock().remove_instance(self.id)?;
-        // With the lock released.
+        // Drop without the registry lock.
         drop(removed);
         Ok(())
     }
 
-    /// Removes an instance that nobody could use yet. Needs no memory, unlike
-    /// [`Instance::remove`].
+    /// Removes an instance that has not been used yet. Unlike [`Instance::remove`], needs no
+    /// memory.
     ///
     /// Context: process, may sleep.
     pub(crate) fn discard(&self) {
         let removed = self.tracer.registry.lock().discard_instance(self.id);
-        // With the lock released.
+        // Drop without the registry lock.
         drop(removed);
     }
 
-    /// Takes the times of events from `clock`, and clears the buffer.
+    /// Switches to another clock, and clears the buffer.
     ///
     /// # Errors
     ///
@@ -200,8 +199,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Clears the buffer of all CPUs, or of `cpu`, and forgets the formats that only
-    /// those records needed.
+    /// Clears the buffer of all CPUs, or of `cpu`, and frees formats of removed events that have no
+    /// records any more.
     ///
     /// Context: process, may sleep.
     pub(crate) fn clear_buffer(&self, cpu: Option<u32>) {
@@ -212,7 +211,7 @@ impl Instance {
         self.forget_formats();
     }
 
-    /// Notes that times are counted from now on, where they are.
+    /// Notes the current time, from which columns with relative times count.
     fn note_clearing(&self) {
         self.cleared.note(self.buffer.clock());
     }

@@ -61,12 +61,11 @@ module! {
 
 /// The loaded module.
 ///
-/// Fields are dropped in this order: first what the kernel calls when it oopses, what lets the
-/// files be mounted, then the instances that users have made, before any other code of the module
-/// becomes unusable to `mkdir` and `rmdir`, what it calls when CPUs come, and when modules come and
-/// go, then the files that anybody could open, then, with the last reference to the tracer,
-/// everything else, and at last what waits for tasks that still enter a directory. The probes go
-/// before all of them, see the drop.
+/// Fields are dropped in this order: what the kernel calls on an oops; what makes the files
+/// mountable; the instances that users made, before other code of the module becomes unusable for
+/// `mkdir` and `rmdir`; the watches of CPUs and of modules; the files that anyone could open; with
+/// the last reference to the tracer everything else; and finally what waits for tasks that are
+/// entering a directory. The probes are removed before all of them, see the drop.
 struct Ferroprobe {
     _dump: kapi::oops::OopsWatch<dump::Dump>,
     _mountable: kapi::tree::Mountable,
@@ -80,7 +79,7 @@ struct Ferroprobe {
     _functions: kapi::functions::FunctionRemains,
 }
 
-/// What is there before anything is defined. Fields are dropped in the order of [`Ferroprobe`]'s.
+/// The state before anything is defined. Fields are dropped in the order of [`Ferroprobe`]'s.
 struct HalfLoaded {
     dump: kapi::oops::OopsWatch<dump::Dump>,
     files: control::InstanceFiles,
@@ -98,7 +97,7 @@ struct HalfLoaded {
 impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let begun = begin()?;
-        // A function of its own, because it takes much of the stack.
+        // Out of line, because it takes much stack.
         let defined = at_load::define(&begun.tracer);
         // As in the drop: the registry holds files that hold it.
         if defined.is_err() {
@@ -127,15 +126,15 @@ fn begin() -> Result<KBox<HalfLoaded>> {
         pr_err!("dump_on_oops={dump}: expected 1 for all CPUs, 2 for the one that oopses, or 0\n");
         return Err(EINVAL);
     }
-    // Before anything that it is to hold: if this fails, the order of the drops stays.
+    // Allocated before its contents are made: if this fails, the order of the drops is kept.
     let room = KBox::<HalfLoaded>::new_uninit(GFP_KERNEL)?;
     let functions = kapi::functions::FunctionRemains::begin();
     let late = kapi::tree::LateDirs::begin();
     let sleep = kapi::clock::SleepWatch::begin();
     let tracer = tracer::Tracer::new(kilobytes, limit, dump)?;
     let watch = KBox::new(watch::limit::LimitWatch::new(&tracer)?, GFP_KERNEL)?;
-    // Before the files, with which probes can be defined: none is to miss that a
-    // module comes or goes.
+    // Before the files, with which probes can be defined: no probe may miss a module that is loaded
+    // or unloaded.
     let modules = watch::modules::watch(&tracer)?;
     let arrivals = watch::arrivals::Arrivals::new(&tracer)?;
     let root = control::directory()?;
@@ -146,7 +145,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
     let files = control::InstanceFiles::new(&top, &root).inspect_err(shut_down)?;
     let with_calls = module_parameters::syscall_events.value();
     let with_calls = *Borrow::<u8>::borrow(&with_calls) != 0;
-    // Before anything is defined: no event may have a name of theirs.
+    // Before anything is defined, so that no event can take one of their names.
     add_system_calls(&tracer, with_calls).inspect_err(shut_down)?;
     let begun = HalfLoaded {
         dump,
@@ -161,14 +160,14 @@ fn begin() -> Result<KBox<HalfLoaded>> {
         late,
         functions,
     };
-    // In a box, because definitions take much of the stack below who has it.
+    // Boxed: definitions take much stack below the caller.
     Ok(KBox::write(room, begun))
 }
 
-/// Makes the rest.
+/// Completes loading.
 #[inline(never)]
 fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
-    // If something fails, variables are dropped in the reverse order.
+    // On failure, variables are dropped in reverse order.
     let HalfLoaded {
         functions,
         late,
@@ -186,9 +185,9 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
     let mut instances = instances.inspect_err(|_| tracer.shut_down())?;
     let mountable = kapi::tree::Mountable::new(&root);
     let mountable = mountable.inspect_err(|_| tracer.shut_down())?;
-    // Nothing may fail behind this: the registry now holds files that hold it, until
-    // the module's drop. Nobody can open, make or mount anything before the kernel has taken the
-    // module for loaded.
+    // Nothing below may fail: the registry now holds files that hold the registry, until the
+    // module's drop. Nobody can open, make or mount anything before the kernel considers the module
+    // loaded.
     instances.open();
     tracer.registry.lock().set_watch(watch);
     match kapi::tree::debugfs_is_mounted() {

@@ -3,7 +3,7 @@
 //! The options of recording and printing, as in `trace_options` and `options/`, with the
 //! kernel's names and defaults.
 //!
-//! There are only those options of the kernel that have a meaning for probe events.
+//! Only the kernel's options that are meaningful for probe events exist.
 
 use crate::engine::print::PrintForm;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,8 +11,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// An option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
-    /// The caller of a function is printed: for the kernel's function tracer, so it changes
-    /// nothing.
+    /// Prints the caller of a function. Only meaningful for the kernel's function tracer, so it has
+    /// no effect.
     PrintParent,
     /// The symbols of a stack have offsets.
     SymOffset,
@@ -34,7 +34,7 @@ pub(crate) enum Flag {
     UserStackTrace,
     /// Task, CPU and time are printed before each event.
     ContextInfo,
-    /// These are printed as for the kernel's latency tracers.
+    /// The context is printed as by the kernel's latency tracers.
     LatencyFormat,
     /// The names of tasks are recorded; always on.
     RecordCmd,
@@ -46,8 +46,7 @@ pub(crate) enum Flag {
     IrqInfo,
     /// `trace_marker` can be written.
     Markers,
-    /// The children of the tasks of `set_event_pid` and `set_event_notrace_pid` belong to
-    /// these, too.
+    /// Children of tasks in `set_event_pid` and `set_event_notrace_pid` are added to these lists.
     EventFork,
     /// Nothing is recorded while `trace` is open.
     PauseOnTrace,
@@ -152,19 +151,18 @@ impl Flag {
 pub(crate) struct DumpOnOops {
     /// 0, or the number of events.
     events: AtomicU32,
-    /// Whether only those of the CPU are printed that oopses.
+    /// Whether only events of the CPU that oopses are printed.
     is_own: AtomicBool,
 }
 
 impl DumpOnOops {
-    /// Events that are printed if nobody says how many.
+    /// Default number of events.
     pub(crate) const DEFAULT: u32 = 100;
 
-    /// Most events that are printed.
+    /// Most events.
     pub(crate) const MOST: u32 = 1000;
 
-    /// Makes the setting that the kernel's number `mode` stands for: 1 all CPUs, 2 that which
-    /// oopses, 0 none.
+    /// Makes the setting for the kernel's mode: 1 prints all CPUs, 2 the CPU that oopses, 0 none.
     pub(crate) fn new(mode: u32) -> Self {
         let events = if mode == 0 { 0 } else { Self::DEFAULT };
         Self {
@@ -173,7 +171,7 @@ impl DumpOnOops {
         }
     }
 
-    /// Changes it.
+    /// Changes the setting.
     pub(crate) fn set(&self, events: u32, is_own: bool) {
         self.is_own.store(is_own, Ordering::Relaxed);
         self.events.store(events, Ordering::Relaxed);
@@ -198,8 +196,7 @@ impl Options {
         Self(AtomicU32::new(on.fold(0, |bits, flag| bits | flag.bit())))
     }
 
-    /// Returns the form in which records are printed. As in the kernel, one option hides
-    /// another.
+    /// Returns the form in which records are printed. As in the kernel, some options hide others.
     pub(crate) fn form(&self) -> PrintForm {
         if self.has(Flag::Bin) {
             PrintForm::Binary

@@ -34,22 +34,21 @@ pub(crate) struct Printer<R> {
     /// The number of formats that were looked up.
     looked_up: u64,
     names: KernelNames,
-    /// The times of records in which addresses have the names that are cached.
+    /// The span of time for which the cached names are valid.
     span: TimeSpan,
-    /// Whether the options say how records are shown.
+    /// Whether the options select the form of records.
     has_forms: bool,
     /// The number of the next event, in the columns of `latency-format`.
     index: u64,
-    /// The gap that the last event has left.
+    /// The gap for the delay in the text of the last event.
     gap: Option<DelayGap>,
-    /// A gap in a text, and where the text of its event begins.
+    /// A gap to fill, and the start of its event in the text.
     pending: Option<(usize, DelayGap)>,
 }
 
-/// A cached format.
 struct CachedFormat {
     format: Arc<Format>,
-    /// A number of its own for each format that was looked up.
+    /// A unique key of the format.
     key: u64,
 }
 
@@ -69,14 +68,13 @@ impl<R: Renderer> Printer<R> {
         }
     }
 
-    /// Counts the events of a file from 0. In `trace_pipe` the kernel counts them from 1.
+    /// Counts events from 0, for a file. In `trace_pipe` the kernel counts from 1.
     pub(crate) fn counted_from_zero(mut self) -> Self {
         self.index = 0;
         self
     }
 
-    /// Makes a printer that allocates nothing when it prints, and prints text whatever form the
-    /// options ask for.
+    /// Makes a printer that does not allocate when it prints, and prints text whatever the options.
     pub(crate) fn without_caches() -> Self {
         let mut printer = Self::new();
         printer.formats.close();
@@ -86,8 +84,7 @@ impl<R: Renderer> Printer<R> {
         printer
     }
 
-    /// Forgets what may change before the next event is printed: the defined events, and
-    /// symbols.
+    /// Clears what may become stale before the next event is printed: formats and symbols.
     pub(crate) fn forget(&mut self) {
         self.formats.clear();
         self.renderer.forget();
@@ -107,11 +104,11 @@ impl<R: Renderer> Printer<R> {
         (clock, cpu): (Clock, u32),
         event: &EventRef<'_>,
     ) -> Result<(), AllocError> {
-        self.settle(text, Some(event.ts))?;
+        self.fill_delay(text, Some(event.ts))?;
         let start = text.len();
         text.add(|buf| {
             self.event(instance, buf, (clock, cpu), event);
-            // Nothing may fail once the text is added.
+            // Nothing may fail after the text has been added.
             buf.keep_room(self.gap.map_or(0, |_| DelayGap::LONGEST));
         })?;
         if let Some(gap) = self.gap.take() {
@@ -121,13 +118,13 @@ impl<R: Renderer> Printer<R> {
         Ok(())
     }
 
-    /// Completes the last event of `text`, if it tells of the time to the next one; `None` if
-    /// that is not known.
+    /// Fills the gap for the delay in the last event of `text`, if there is one. `next` is the time
+    /// of the next event; `None` if it is unknown.
     ///
     /// # Errors
     ///
     /// [`AllocError`] if out of memory.
-    pub(crate) fn settle(
+    pub(crate) fn fill_delay(
         &mut self,
         text: &mut TextBuf,
         next: Option<u64>,
@@ -140,8 +137,8 @@ impl<R: Renderer> Printer<R> {
         }
     }
 
-    /// Prints the mark of lost events before `event`, if any, and `event`.
-    /// `cpu` recorded it; `clock` is the clock of its time.
+    /// Prints the mark of lost events, if any, and `event`. It was recorded on `cpu`, with the time
+    /// of `clock`.
     pub(crate) fn event(
         &mut self,
         instance: &Instance,
@@ -154,7 +151,7 @@ impl<R: Renderer> Printer<R> {
         });
     }
 
-    /// As [`Printer::event`], with the format that `find` returns for a number.
+    /// Like [`Printer::event`], with formats looked up by `find`.
     pub(crate) fn event_by(
         &mut self,
         instance: &Instance,
@@ -183,7 +180,7 @@ impl<R: Renderer> Printer<R> {
         let mut unremembered = None;
         let shown = match Builtin::with_id(header.event) {
             Some(builtin) => ShownEvent {
-                // Nothing of it is cached.
+                // 0: nothing of it is cached.
                 key: 0,
                 group: Builtin::GROUP.as_bytes(),
                 name: builtin.name.as_bytes(),
@@ -225,7 +222,7 @@ impl<R: Renderer> Printer<R> {
         let mut names = self.names.with(&is_former);
         match form {
             PrintForm::Text => self.renderer.event(buf, shown, record, &mut names),
-            // The kernel does not find the fields of marks and stacks: these stay text.
+            // As in the kernel, which has no fields for marks and stacks, these stay text.
             PrintForm::Fields if shown.key != 0 => {
                 put_shown_fields(buf, shown, record, &mut names);
             }
@@ -245,7 +242,7 @@ impl<R: Renderer> Printer<R> {
     ) {
         let context = Context {
             task: match header.pid {
-                // The idle tasks, regardless of their names.
+                // All idle tasks have the same name in the output.
                 0 => Note::new(0, *b"<idle>\0\0\0\0\0\0\0\0\0\0"),
                 pid => event.task(pid),
             },
@@ -277,7 +274,7 @@ impl<R: Renderer> Printer<R> {
     }
 }
 
-/// The kernel's symbols, with a cache of the texts that were printed last.
+/// The kernel's symbols, with a cache of recent texts.
 pub(crate) struct KernelNames {
     /// Whether the option `sym-addr` is on.
     with_addresses: bool,
@@ -306,13 +303,13 @@ impl KernelNames {
         }
     }
 
-    /// Forgets the names, which may change.
+    /// Clears the cache, as names may change.
     pub(crate) fn forget(&mut self) {
         self.recent.clear();
     }
 
-    /// Returns the names in what was recorded when `is_former` tells whether an address in a module
-    /// meant what is not there any more. Those that are cached were for the same time.
+    /// Returns the names for records of some time. `is_former` tells whether an address in a module
+    /// meant unloaded code then. The cached names must be of the same time.
     pub(crate) fn with<'a>(&'a mut self, is_former: &'a dyn Fn(u64) -> bool) -> NamesThen<'a> {
         NamesThen {
             kernel: self,
@@ -320,8 +317,8 @@ impl KernelNames {
         }
     }
 
-    /// Adds the symbol that contains `address`; the address itself if it is in none, or if it is
-    /// in a module and `is_former` of it: it then means code that is not there any more.
+    /// Adds the symbol of `address`; the address itself if it has none, or if it is in a module and
+    /// `is_former` accepts it: it then means unloaded code.
     pub(crate) fn put(
         &mut self,
         address: u64,
@@ -347,7 +344,7 @@ impl KernelNames {
         });
         match known {
             Some(known) => buf.bytes(&known.text),
-            // `buf` keeps the result: it notes an overflow.
+            // `buf` notes an overflow.
             None => {
                 let _ = write_symbol((address, with_offset), is_former, buf);
             }
@@ -362,7 +359,8 @@ fn write_symbol(
 ) -> fmt::Result {
     let symbol = Symbol::of_pointer(address);
     let symbol = symbol.as_ref().filter(|symbol| {
-        // Asked behind the name: what comes meanwhile to where a module was is former code then.
+        // Check after the lookup: if a module was replaced meanwhile, its old code is former by
+        // now.
         symbol.module().is_none() || !is_former(symbol.address)
     });
     let Some(symbol) = symbol else {
@@ -378,7 +376,7 @@ fn write_symbol(
     }
 }
 
-/// The kernel's symbols, in what was recorded at some time.
+/// The kernel's symbols, as of some time.
 pub(crate) struct NamesThen<'a> {
     kernel: &'a mut KernelNames,
     is_former: &'a dyn Fn(u64) -> bool,

@@ -16,8 +16,8 @@ use kernel::{
     sync::{Arc, Mutex, SetOnce},
 };
 
-/// The processes of the threads that ran while the option was on. They stay known when it is
-/// switched off. Its lock is taken before the registry's.
+/// The processes of threads that ran while the option was on. They stay known when it is switched
+/// off. Its lock is taken before the registry lock.
 #[pin_data]
 pub(crate) struct Processes {
     known: SetOnce<Arc<Tgids>>,
@@ -32,7 +32,7 @@ impl Runs for Tgids {
 }
 
 impl Processes {
-    /// Makes a table in which no thread is.
+    /// Makes an empty table.
     pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             known: SetOnce::new(),
@@ -45,7 +45,7 @@ impl Processes {
         self.known.as_ref().map(|known| &**known)
     }
 
-    /// Starts or ends to note the processes of the threads that run.
+    /// Starts or stops recording the processes of threads that run.
     ///
     /// # Errors
     ///

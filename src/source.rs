@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What fires: symbols, locations in the text, what is known of both, and the kernel's
+//! Sources of hits: symbols, locations in the text, what is known of both, and the kernel's
 //! mechanisms.
 
 pub(crate) mod functions;

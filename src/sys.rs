@@ -44,7 +44,7 @@ pub fn has_cgroups() -> bool {
     cgroup::EXIST
 }
 
-/// Bytes that are allocated without a look at how much memory there is.
+/// Bytes that are allocated without a check of available memory.
 const FEW: usize = 16 << 10;
 
 /// An array of numbers that begins as zeroes.
@@ -77,7 +77,7 @@ impl<T: Zeroable> Deref for Zeroed<T> {
 pub struct Vec<T>(KVVec<T>);
 
 impl<T> Vec<T> {
-    /// Finds out whether there is memory for `capacity` elements.
+    /// Checks whether there is memory for `capacity` elements.
     fn look(capacity: usize) -> Result<(), AllocError> {
         let bytes = capacity.saturating_mul(size_of::<T>());
         if bytes > FEW && !memory::suffices(bytes) {
@@ -86,14 +86,14 @@ impl<T> Vec<T> {
         Ok(())
     }
 
-    /// As [`Vec::look`], before `additional` more elements are added.
+    /// [`Vec::look`] before `additional` elements are added.
     #[inline]
     fn look_for(&self, additional: usize) -> Result<(), AllocError> {
         let (length, capacity) = (self.0.len(), self.0.capacity());
         if additional <= capacity.saturating_sub(length) {
             return Ok(());
         }
-        // As much as the kernel's vector grows by.
+        // The kernel's vector doubles.
         let grown = capacity.saturating_mul(2);
         Self::look(grown.max(length.saturating_add(additional)))
     }

@@ -49,14 +49,13 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The state that all instances share.
 #[pin_data]
 pub(crate) struct Tracer {
     /// The clock of all buffers.
     pub(crate) local_clock: Arc<LocalClock>,
     /// The buffer of the instance of the top directory.
     pub(crate) buffer: Arc<Buffer>,
-    /// The formats of the events that may be in it.
+    /// The formats of events that may have records in the buffer.
     pub(crate) formats: Arc<Formats>,
     /// Held while files of events are made or removed.
     #[pin]
@@ -66,7 +65,7 @@ pub(crate) struct Tracer {
     pub(crate) registry: Mutex<Registry>,
     /// The limit of hits per second.
     pub(crate) hit_limit: HitLimit,
-    /// What is printed when the kernel oopses.
+    /// The settings of `dump_on_oops`.
     pub(crate) dump_on_oops: DumpOnOops,
     /// The log of refusals.
     #[pin]
@@ -90,7 +89,7 @@ impl Tracer {
     ) -> Result<Arc<Self>> {
         let usual = clock::calibrate();
         let local_clock = LocalClock::new()?;
-        // Nothing aligns it yet.
+        // Nothing aligns the clock yet.
         let buffer = Buffer::new(
             buffer_kilobytes,
             usual,
@@ -115,8 +114,8 @@ impl Tracer {
         )
     }
 
-    /// Calls `change` with the registry and with what takes the files that it removes. They
-    /// are removed when the registry lock is released, before anybody can define an event
+    /// Calls `change` with the registry, and with the list to which it moves removed files. The
+    /// files are removed after the registry lock is released, but before anyone can define an event
     /// of the same name.
     ///
     /// Context: process, may sleep.
@@ -135,10 +134,10 @@ impl Tracer {
     /// Context: process, may sleep.
     pub(crate) fn shut_down(&self) {
         let remains = self.registry.lock().shut_down();
-        // It may wait for users, without the lock.
+        // This may wait for user space, so the lock must be released.
         drop(remains);
         loop {
-            // The lock is released before the files are removed.
+            // Release the lock before removing the files.
             let files = self.registry.lock().take_files();
             if files.is_none() {
                 return;
@@ -169,7 +168,7 @@ impl Tracer {
         result
     }
 
-    /// Removes all events that are everybody's and that `which` selects.
+    /// Removes all events without an owner that `which` selects.
     ///
     /// # Errors
     ///
@@ -201,16 +200,15 @@ impl Tracer {
         self.forget_many_formats();
     }
 
-    /// Forgets unneeded formats of removed events, if there are many.
+    /// Frees unneeded formats of removed events, if there are many.
     fn forget_many_formats(&self) {
         if self.formats.are_many() {
             self.forget_formats();
         }
     }
 
-    /// Forgets the formats of removed events without records in any instance, and frees their
-    /// ids. Returns whether there were any: false without memory, or if the task is killed
-    /// meanwhile.
+    /// Frees the formats of removed events without records in any instance, and their ids. Returns
+    /// whether there were any; false without memory, or if the task is being killed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn forget_formats(&self) -> bool {
@@ -224,8 +222,8 @@ impl Tracer {
         any
     }
 
-    /// Adds the refusal of `command` to the log, with the time by the clock of the
-    /// events, or by the clock `local` if the former does not count nanoseconds.
+    /// Logs the refusal of `command`, with the time by the clock of the buffer, or by the clock
+    /// `local` if the former does not count nanoseconds.
     ///
     /// Context: process, may sleep.
     pub(crate) fn log_refusal(&self, refusal: &Refusal, command: &[u8]) {
@@ -235,15 +233,15 @@ impl Tracer {
     }
 }
 
-/// Forgets those of `formats` that are of removed events without records in `buffer`. Returns
-/// whether there were any: false without memory, or if the task is killed meanwhile.
+/// Frees those of `formats` that belong to removed events without records in `buffer`. Returns
+/// whether there were any; false without memory, or if the task is being killed.
 ///
 /// Context: process, may sleep.
 pub(crate) fn forget_formats(buffer: &Buffer, formats: &Formats) -> bool {
     let Ok(Some(mut needed)) = formats.question() else {
         return false;
     };
-    // Formats of events that are removed from now on are not among them.
+    // Formats of events that are removed later are not included.
     let looked = buffer.each_record(|id| needed.see(id));
     looked.is_ok() && formats.forget(&needed)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What runs by itself: once a second while probes are armed, when modules come and go, and
-//! when CPUs come.
+//! Background activity: checks once a second while probes are armed, and notifications of modules
+//! and CPUs.
 
 pub(crate) mod arrivals;
 pub(crate) mod clock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The arm64 implementation of what differs between architectures.
+//! The architecture-dependent part for arm64.
 
 use super::super::{bindings as extra, context::EntryWay};
 use core::arch::asm;
@@ -10,56 +10,16 @@ use kernel::bindings;
 /// Number of arguments that a function receives in registers.
 pub(in super::super) const REGISTER_ARGUMENTS: usize = 8;
 
-/// The number of a tracepoint's arguments that the kernel passes in registers, behind the pointer
-/// that is the probe's own.
+/// The number of a tracepoint's arguments in registers, besides the pointer for the probe.
 pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 7;
 
-/// Calls a macro with a name for each of them.
+/// Calls a macro with a name for each argument in a register.
 macro_rules! with_tracepoint_arguments {
     ($call:ident) => {
         $call! { a b c d e f g }
     };
 }
 pub(in super::super) use with_tracepoint_arguments;
-
-/// Calls `$function`, which takes the pointer `$argument + $offset` and returns nothing, and keeps all
-/// registers. To be used in unsafe code; the caller answers for the call.
-///
-/// The caller may be a leaf function, which has its return address in `x30`. The callee keeps `x18`,
-/// the stack of return addresses, itself.
-macro_rules! call_keeping_registers {
-    ($function:path, $argument:expr, $offset:expr) => {
-        core::arch::asm!(
-            "stp x0, x1, [sp, #-160]!",
-            "stp x2, x3, [sp, #16]",
-            "stp x4, x5, [sp, #32]",
-            "stp x6, x7, [sp, #48]",
-            "stp x8, x9, [sp, #64]",
-            "stp x10, x11, [sp, #80]",
-            "stp x12, x13, [sp, #96]",
-            "stp x14, x15, [sp, #112]",
-            "stp x16, x17, [sp, #128]",
-            "str x30, [sp, #144]",
-            "add x0, {argument}, {offset}",
-            "bl {function}",
-            "ldr x30, [sp, #144]",
-            "ldp x16, x17, [sp, #128]",
-            "ldp x14, x15, [sp, #112]",
-            "ldp x12, x13, [sp, #96]",
-            "ldp x10, x11, [sp, #80]",
-            "ldp x8, x9, [sp, #64]",
-            "ldp x6, x7, [sp, #48]",
-            "ldp x4, x5, [sp, #32]",
-            "ldp x2, x3, [sp, #16]",
-            "ldp x0, x1, [sp], #160",
-            argument = in(reg) $argument,
-            offset = const $offset,
-            function = sym $function,
-            options(nostack),
-        )
-    };
-}
-pub(in super::super) use call_keeping_registers;
 
 /// Bit of `PSTATE` that masks IRQs.
 const PSR_I_BIT: u64 = 1 << 7;
@@ -93,10 +53,9 @@ pub(in super::super) fn cpu() -> u32 {
     unsafe { (&raw const (*current()).thread_info.cpu).read_volatile() }
 }
 
-/// The data that a CPU needs to find its instance of per-CPU memory: the offset.
+/// What a CPU needs to find its instance of per-CPU memory: the offset.
 pub(in super::super) type PerCpuBase = usize;
 
-/// Returns the base of this CPU.
 #[inline(always)]
 pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     per_cpu_offset()
@@ -120,12 +79,11 @@ pub(in super::super) fn per_cpu_offset() -> usize {
     unsafe { table.add(cpu() as usize).read() }
 }
 
-/// Returns what the path from the probed code to a handler adds to the preemption
-/// counter.
+/// Returns what the path from the probed code to a handler adds to the preemption counter.
 ///
-/// A trap disables preemption. The trampoline of a return is also entered by a trap, and
-/// then disables preemption once more to exclude other probes. Where functions have no room for
-/// who traces them, ftrace goes through its list, with preemption disabled.
+/// A trap disables preemption. The trampoline of a return is also entered by a trap, and disables
+/// preemption once more to exclude other probes. If functions have no room for a pointer to their
+/// tracer, ftrace calls handlers from its list, with preemption disabled.
 #[inline(always)]
 pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
     match entry {
@@ -139,14 +97,14 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
     }
 }
 
-/// Returns whether ftrace may call a handler that is entered in this way from its list, and adds to
-/// the preemption counter what is not in [`added_by`].
+/// Returns whether ftrace may call a handler, entered in this way, from its list, which adds more
+/// to the preemption counter than [`added_by`] returns.
 #[inline(always)]
 pub(in super::super) fn may_be_listed(entry: EntryWay) -> bool {
     cfg!(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) && entry == EntryWay::Call
 }
 
-/// As [`is_plain`], of [`EntryWay::Followed`].
+/// [`is_plain`] for [`EntryWay::Followed`].
 #[inline(always)]
 pub(in super::super) fn is_plain_followed() -> bool {
     is_plain(|| EntryWay::Followed)
@@ -158,7 +116,7 @@ pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     raw_preempt_count() == u64::from(added_by(entry())) | NO_RESCHED
 }
 
-/// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
+/// Returns the value of [`raw_preempt_count`] in a handler with a plain context.
 #[inline(always)]
 pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
     u64::from(added_by(entry)) | NO_RESCHED
@@ -238,7 +196,7 @@ pub(in super::super) fn irqs_disabled_here() -> bool {
     mask & PSR_I_BIT != 0
 }
 
-/// Returns the registers under the names of the architecture.
+/// Returns the registers by their architectural names.
 #[inline(always)]
 fn user_regs(regs: &bindings::pt_regs) -> &bindings::user_pt_regs {
     // SAFETY: Both members of the union have the same layout, and any bits are valid in
@@ -252,13 +210,12 @@ pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     user_regs(regs).pstate & PSR_I_BIT != 0
 }
 
-/// Returns the instruction pointer.
 #[inline(always)]
 pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     user_regs(regs).pc
 }
 
-/// Returns the address of a kprobe, where its registers name the instruction `ip`: the same.
+/// Returns the address of a kprobe whose registers name the instruction `ip`: the same.
 pub(in super::super) fn probed_address(ip: u64, _entry: EntryWay) -> u64 {
     ip
 }
@@ -275,20 +232,20 @@ pub(in super::super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     argument_register(regs, 0)
 }
 
-/// Returns whether a kprobe with these registers, which ftrace does not call, was entered by a
-/// trap, or by the jump of an optimised one: there are none.
+/// Returns how a kprobe that ftrace does not call was entered. Always a trap: there are no
+/// optimised kprobes.
 #[inline(always)]
 pub(in super::super) fn trap_or_jump(_regs: &bindings::pt_regs) -> EntryWay {
     EntryWay::Trap
 }
 
-/// Returns the number of the system call that runs, negative if there is none.
+/// Returns the number of the current system call; negative outside of one.
 #[inline(always)]
 pub(in super::super) fn call_number(regs: &bindings::pt_regs) -> i32 {
     regs.syscallno
 }
 
-/// Returns the arguments of the system call that runs.
+/// Returns the arguments of the current system call.
 #[inline(always)]
 pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     // The kernel passes the result in the register of the first argument.
@@ -299,7 +256,7 @@ pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     arguments
 }
 
-/// Returns the arguments of the 32-bit system call that runs, of which the low halves count.
+/// Returns the arguments of the current 32-bit system call, in the low halves.
 pub(in super::super) fn compat_call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     call_arguments(regs)
 }
@@ -434,7 +391,7 @@ pub(in super::super) fn store<const N: usize>(to: &mut [u8; N], from: [u8; N]) {
     }
 }
 
-/// Stores `from` at the offset `at` of `to`, as [`store`], without computing the address. Returns
+/// Stores `from` at offset `at` of `to` like [`store`], without computing the address. Returns
 /// false if it does not fit.
 #[inline(always)]
 pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool {
@@ -469,7 +426,7 @@ pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from:
     true
 }
 
-/// Bytes that are surely more than anything that is read at once.
+/// Bytes: more than any read covers.
 const FAR: u64 = 1 << 17;
 
 /// Returns whether a read at `address` touches only memory that only the kernel can map,
@@ -524,21 +481,21 @@ pub(in super::super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut 
     true
 }
 
-/// Returns whether reads from `address` on, up to [`FAR`] bytes, touch only memory that only the
+/// Returns whether reads of up to [`FAR`] bytes from `address` touch only memory that only the
 /// kernel can map.
 #[inline(always)]
 pub(in super::super) fn is_kernel_only_far(address: u64) -> bool {
     is_kernel_only(address & address.wrapping_add(FAR))
 }
 
-/// As [`is_kernel_only_far`], of reads that begin up to seven bytes before `address`.
+/// [`is_kernel_only_far`] for reads that begin up to seven bytes before `address`.
 #[inline(always)]
 pub(in super::super) fn is_kernel_only_around(address: u64) -> bool {
     is_kernel_only_far(address.wrapping_sub(8))
 }
 
-/// An entry of the exception table for the instruction at a local label, whose fault continues at
-/// the operand `fault`.
+/// An exception table entry for the instruction at a local label; its fault continues at the
+/// operand `fault`.
 macro_rules! exception {
     ($at:literal) => {
         concat!(
@@ -549,8 +506,8 @@ macro_rules! exception {
     };
 }
 
-/// Reads two words and the low half of a third, which are `offsets` bytes behind `from`; returns
-/// `false` if one is not mapped.
+/// Reads two words and the low half of a third, at `offsets` from `from`; returns `false` if one is
+/// not mapped.
 ///
 /// # Safety
 ///
@@ -590,8 +547,8 @@ pub(in super::super) unsafe fn read_three_nofault(
     true
 }
 
-/// Copies the `length` bytes at `from`, and the bytes before them that make whole words of them,
-/// from the last word to the first; returns `false` if the memory is not mapped.
+/// Copies the `length` bytes at `from`, extended downwards to whole words, from the last word to
+/// the first; returns `false` if the memory is not mapped.
 ///
 /// # Safety
 ///
@@ -623,7 +580,7 @@ pub(in super::super) unsafe fn read_words_nofault(from: u64, to: *mut u8, length
     true
 }
 
-/// Copies `count` times sixteen bytes, the first ones first.
+/// Copies `count` times sixteen bytes, in ascending order.
 ///
 /// # Safety
 ///
@@ -779,7 +736,7 @@ pub(in super::super) struct EntryRegs {
 /// Returns the register with this index in `struct pt_regs`, 0 if ftrace does not save it.
 #[inline(always)]
 pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
-    /// The index of the frame pointer.
+    /// The index of the frame pointer in `struct pt_regs`.
     const BEHIND: usize = 29;
 
     /// Keeps the common case free of jumps.
@@ -793,7 +750,8 @@ pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
     rarely();
     let behind = regs.behind.get(index.wrapping_sub(BEHIND));
     let mut word = behind.copied().unwrap_or(0);
-    // The compiler would use one load for both cases, and compute its address in the common one.
+    // Otherwise the compiler would use one load for both cases, and compute its address even in the
+    // common one.
     // SAFETY: There is no instruction.
     unsafe {
         asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
@@ -810,15 +768,14 @@ pub(in super::super) fn entry_argument(regs: &EntryRegs, n: usize) -> u64 {
     }
 }
 
-/// Returns the stack pointer.
 #[inline(always)]
 pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     let [_, _, sp, _] = regs.behind;
     sp
 }
 
-/// Returns the stack pointer behind a function's return. The kernel does not save it, but the
-/// registers are on top of the stack.
+/// Returns the stack pointer after a function's return. The kernel does not save it, but the
+/// registers lie on top of the stack.
 #[inline(always)]
 pub(in super::super) fn exit_stack_pointer(regs: &EntryRegs) -> u64 {
     // CAST: An address.

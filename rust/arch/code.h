@@ -18,7 +18,7 @@ static __always_inline u64 strip_code(u64 pointer)
 #endif
 }
 
-/* As strip_code(), of a user's code. */
+/* Returns the address of user code in @pointer, without its authentication code. */
 static __always_inline u64 strip_user_code(u64 pointer)
 {
 #ifdef CONFIG_ARM64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How much of the kernel's stack is left on x86-64.
+//! The room left on the kernel's stack on x86-64.
 
 use super::{
     super::{bindings as extra, symbol, word},
@@ -8,18 +8,17 @@ use super::{
 };
 use core::arch::asm;
 
-/// Bytes of a task's stack that an interrupt takes, more than is left for faults anyway: none, it
-/// has a stack of its own.
+/// Bytes that an interrupt takes on a task's stack, beyond what is reserved for faults: none, as it
+/// has its own stack.
 pub(in super::super) const STACK_OF_INTERRUPT: usize = 0;
 
-/// Returns whether `needed` bytes of the stack are left on which the caller runs; they are not if it
-/// is not known.
+/// Returns whether `needed` bytes are left on the current stack; false for an unknown stack.
 #[inline(always)]
 pub(in super::super) fn has_stack(needed: usize) -> bool {
     stack_left() >= needed
 }
 
-/// Returns how many bytes of the stack are left on which the caller runs; 0 if it is not known.
+/// Returns the bytes left on the current stack; 0 for an unknown stack.
 #[inline(always)]
 fn stack_left() -> usize {
     let here: usize;
@@ -42,7 +41,7 @@ fn stack_left() -> usize {
     }
 }
 
-/// Looks up where the stack of interrupts is.
+/// Looks up the interrupt stacks.
 pub(in super::super) fn learn_stacks() {
     let variable = symbol::lookup(c"hardirq_stack_ptr");
     // SAFETY: At that address the kernel has the variable.

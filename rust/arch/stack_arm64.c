@@ -29,12 +29,12 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 }
 
 /*
- * The kernel exports no unwinder on arm64, but the form of its stacks is simple: x29 points
- * to a record of two words, the x29 of the caller and the return address.  A record of two
- * zeros is part of the registers that an exception has saved.
+ * The kernel exports no unwinder on arm64, but its frame records are simple: x29 points to two
+ * words, the x29 of the caller and the return address.  A record of two zeros is part of the
+ * registers that an exception has saved.
  */
 
-/* The address to which functions return that a kretprobe follows; 0 if it is not known. */
+/* The address to which functions that a kretprobe follows return; 0 if it is not known. */
 static u64 trampoline;
 
 void ferroprobe_stack_learn(u64 address)
@@ -43,12 +43,12 @@ void ferroprobe_stack_learn(u64 address)
 }
 
 struct walk {
-	/* The record that comes next. */
+	/* The next frame record. */
 	u64 fp;
-	/* No record that comes next is below it on the same stack. */
+	/* The lowest address of the next record, if that is on the same stack. */
 	u64 low;
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
-	/* Read once for all frames. */
+	/* The value of the variable trampoline, read once for all frames. */
 	u64 trampoline;
 	/* The last call that was found among those that kretprobes follow. */
 	struct llist_node *call;
@@ -75,8 +75,8 @@ fault:
 }
 
 /*
- * Whether @fp may be the next record: on the stack of the last one, or on the task's, if
- * that was the stack of an interrupt.
+ * Returns whether @fp may be the next record: it is on the stack of the last record, or on the
+ * task's stack if the last record was on the stack of an interrupt.
  */
 static __always_inline bool may_follow(const struct walk *walk, u64 fp)
 {
@@ -89,7 +89,7 @@ static __always_inline bool may_follow(const struct walk *walk, u64 fp)
 	return fp - task < THREAD_SIZE && walk->low - task >= THREAD_SIZE;
 }
 
-/* Returns where the function returns whose caller has the record @fp. */
+/* Returns the return address of a function whose caller has the record @fp. */
 static __always_inline u64 resolve(struct walk *walk, u64 address, u64 fp)
 {
 	address = ptrauth_strip_kernel_insn_pac(address);
@@ -147,7 +147,7 @@ static __always_inline void walk_on(struct frames *frames, struct walk *walk)
 	frames->is_cut = address;
 }
 
-/* Whether a function can return to @address: there is a call before it. */
+/* Returns whether a function can return to @address: a call instruction precedes it. */
 static bool is_behind_call(u64 address)
 {
 	u64 aligned = (address - 4) & ~7ull, word;
@@ -161,14 +161,14 @@ static bool is_behind_call(u64 address)
 }
 
 /*
- * Whether the caller of the function is known from the link register alone: the function has
- * not made its record yet, or it makes none.
+ * Returns whether only the link register tells the caller of the function: the function has not
+ * made its frame record yet, or makes none.
  */
 static bool needs_link(const struct pt_regs *regs, u64 ip, u64 function, u64 size)
 {
 	u64 link = ptrauth_strip_kernel_insn_pac(regs->regs[30]), saved;
 
-	/* Up to what ftrace has put behind a landing pad. */
+	/* ftrace's instructions behind a landing pad end here at the latest. */
 	if (ip - function <= 8)
 		return true;
 	/* A function that has called another one has a record. */
@@ -220,7 +220,7 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 {
 	struct frames frames = { to, 0, room };
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
-	/* On top of the stack; its pointer was not saved. */
+	/* The top of the stack is this structure: ftrace does not save the stack pointer. */
 	const struct __arch_ftrace_regs *regs = exit;
 	struct walk walk = walk_from(regs->fp, (u64)(regs + 1));
 

@@ -7,11 +7,11 @@
 
 #ifdef CONFIG_X86_64
 /*
- * The bytes from the bottom of a stack of this CPU, other than the task's, to @here; 0 if @here is
- * on none that is known.  Context: any, on the CPU.
+ * Returns how many bytes are left below @here on a stack of this CPU other than the current task's;
+ * 0 if the stack is not known.  Context: any, on the CPU.
  */
 size_t ferroprobe_stack_left(size_t here);
-/* Tells at which address the kernel has the per-CPU variable hardirq_stack_ptr; 0 if nowhere. */
+/* Sets the address of the per-CPU variable hardirq_stack_ptr; 0 if the kernel has none. */
 void ferroprobe_stack_learn_irqs(u64 variable);
 #endif
 

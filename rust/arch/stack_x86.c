@@ -16,7 +16,7 @@
 #include "../stack.h"
 #include "stack_left.h"
 
-/* As follow_user(), of a 32-bit program. */
+/* As follow_user(), for a 32-bit program. */
 static void follow_user32(struct frames *frames, u64 fp, u64 low)
 {
 	struct { u32 fp, to; } frame;
@@ -51,14 +51,14 @@ void ferroprobe_stack_learn(u64 trampoline)
 }
 
 /*
- * Bytes that an entry of the kernel may have put below the registers with which the task came, when it
+ * The most bytes that the kernel's entry code may push below the registers of the task before it
  * calls the first function.
  */
 #define MOST_OF_ENTRY 128
 
 /*
- * Whether more frames follow the last one that was found, without a step to the next: it is that of
- * a function, not of the code that the task has entered the kernel by.
+ * Returns whether more frames follow the current one, without unwinding further: the current frame
+ * is that of a function, not that of the kernel's entry code.
  */
 static __always_inline bool is_inside(const struct unwind_state *state)
 {
@@ -70,7 +70,7 @@ static __always_inline bool is_inside(const struct unwind_state *state)
 #endif
 }
 
-/* Whether no more frames are wanted, after one that was put if @is_put. */
+/* Returns whether unwinding can end, after a frame that was written if @is_put. */
 static __always_inline bool is_full(struct frames *frames, bool is_put,
 				    const struct unwind_state *state)
 {
@@ -126,7 +126,7 @@ u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
 {
 	struct frames frames = { to, 0, room };
-	/* ftrace saves no more of the registers that unwinding needs. */
+	/* ftrace saves the registers that unwinding needs, and no others. */
 	const struct pt_regs *regs = entry;
 	struct pt_regs copy = {
 		.ip = function,
@@ -146,7 +146,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 {
 	struct frames frames = { to, 0, room };
-	/* The others were not saved. */
+	/* ftrace does not save the other registers. */
 	const struct pt_regs *regs = exit;
 	struct pt_regs copy = {
 		.ip = regs->ip,
@@ -175,14 +175,14 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 	return followed(&frames);
 }
 
-/* Where the kernel keeps the top of the stack of interrupts, of CPU 0; 0 if it is not known. */
+/* The address of CPU 0's pointer to the top of the interrupt stack; 0 if it is not known. */
 static u64 irq_stack_top;
 
 void ferroprobe_stack_learn_irqs(u64 variable)
 {
 	u64 top;
 
-	/* It is what it seems to be. */
+	/* Check that the variable has the expected contents. */
 	if (variable &&
 	    (copy_from_kernel_nofault(&top, (void *)(variable + per_cpu_offset(raw_smp_processor_id())),
 				      sizeof(top)) ||
@@ -192,8 +192,8 @@ void ferroprobe_stack_learn_irqs(u64 variable)
 }
 
 /*
- * What an interrupt may take on the stack of interrupts, on top of a softirq, with the hits that it
- * has itself.
+ * The bytes of the interrupt stack that an interrupt may need on top of a softirq, with the hits in
+ * the interrupt itself.
  */
 #define FOR_AN_INTERRUPT 3072
 
@@ -205,7 +205,7 @@ size_t ferroprobe_stack_left(size_t here)
 	size_t left;
 
 	if (top) {
-		/* The kernel leaves a word on top to itself. */
+		/* The kernel reserves the top word. */
 		top = READ_ONCE(*(u64 *)(top + per_cpu_offset(cpu))) + sizeof(u64);
 		left = here - (top - IRQ_STACK_SIZE);
 		if (left < IRQ_STACK_SIZE)
@@ -224,9 +224,9 @@ size_t ferroprobe_stack_left(size_t here)
 	CHECK(VC2);
 #undef CHECK
 	/*
-	 * In the middle of a switch the stack is that of the next task, which is not the current one yet.
-	 * The stacks of tasks have their size as alignment; what else is unknown are entry stacks, which
-	 * have a place of their own.
+	 * In the middle of a task switch this is the stack of the next task, which is not current
+	 * yet.  Task stacks are aligned to their size.  Other unknown stacks are entry stacks,
+	 * which are elsewhere.
 	 */
 	if (top && IS_ENABLED(CONFIG_VMAP_STACK) &&
 	    here - CPU_ENTRY_AREA_BASE >= CPU_ENTRY_AREA_MAP_SIZE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The x86-64 implementation of what differs between architectures.
+//! The architecture-dependent part for x86-64.
 
 use super::super::{bindings as extra, context::EntryWay, word};
 use core::{arch::asm, mem, ptr};
@@ -10,11 +10,10 @@ use pin_init::Zeroable;
 /// Number of arguments that a function receives in registers.
 pub(in super::super) const REGISTER_ARGUMENTS: usize = 6;
 
-/// The number of a tracepoint's arguments that the kernel passes in registers, behind the pointer
-/// that is the probe's own.
+/// The number of a tracepoint's arguments in registers, besides the pointer for the probe.
 pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 5;
 
-/// Calls a macro with a name for each of them.
+/// Calls a macro with a name for each argument in a register.
 macro_rules! with_tracepoint_arguments {
     ($call:ident) => {
         $call! { a b c d e }
@@ -22,34 +21,11 @@ macro_rules! with_tracepoint_arguments {
 }
 pub(in super::super) use with_tracepoint_arguments;
 
-/// Calls `$function`, which takes the pointer `$argument + $offset` and returns nothing, and keeps all
-/// registers. To be used in unsafe code; the caller answers for the call.
-///
-/// The caller may be a leaf function: the kernel's code has no red zone, and objtool follows the
-/// stack here.
-macro_rules! call_keeping_registers {
-    ($function:path, $argument:expr, $offset:expr) => {
-        core::arch::asm!(
-            "push r11", "push r10", "push r9", "push r8",
-            "push rdi", "push rsi", "push rdx", "push rcx", "push rax",
-            "lea rdi, [{argument} + {offset}]",
-            "call {function}",
-            "pop rax", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-            "pop r8", "pop r9", "pop r10", "pop r11",
-            argument = in(reg) $argument,
-            offset = const $offset,
-            function = sym $function,
-            options(nostack),
-        )
-    };
-}
-pub(in super::super) use call_keeping_registers;
-
 /// Bit of `EFLAGS` that is set while interrupts are enabled.
 const X86_EFLAGS_IF: u64 = 1 << 9;
 
-/// Returns whether the instruction that begins with `byte` is a breakpoint. An armed
-/// probe may also be a call to ftrace or a jump.
+/// Returns whether the instruction with the first `byte` is a breakpoint. An armed probe may also
+/// be a call of ftrace or a jump.
 pub(in super::super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
     byte == 0xcc
 }
@@ -74,7 +50,7 @@ macro_rules! this_cpu {
 
 /// Returns the task that runs on this CPU.
 ///
-/// Read anew on each call: keeping it in a register costs more if registers are scarce.
+/// Read again on each call: keeping it in a register costs more if registers are scarce.
 #[inline(always)]
 pub(in super::super) fn current() -> *const bindings::task_struct {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
@@ -86,12 +62,11 @@ pub(in super::super) fn cpu() -> u32 {
     this_cpu!("mov {value:e}, gs:[rip + {variable}]", bindings::cpu_number)
 }
 
-/// The data that a CPU needs to find its instance of per-CPU memory: none, a segment
-/// register holds the base.
+/// What a CPU needs to find its instance of per-CPU memory: nothing, as a segment register has the
+/// base.
 #[derive(Clone, Copy)]
 pub(in super::super) struct PerCpuBase;
 
-/// Returns the base of this CPU.
 #[inline(always)]
 pub(in super::super) fn per_cpu_base() -> PerCpuBase {
     PerCpuBase
@@ -109,8 +84,8 @@ pub(in super::super) fn per_cpu_offset() -> usize {
     this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
 }
 
-/// Returns whether a kprobe with these registers, which ftrace does not call, was entered by a
-/// trap, or by the jump of an optimised one.
+/// Returns how a kprobe that ftrace does not call was entered: by a trap, or by the jump of an
+/// optimised one.
 ///
 /// The jump leads to code that saves the registers right on top of the probed code's stack. The
 /// kernel enters a trap with a gap between the two, for an instruction that it emulates.
@@ -140,31 +115,32 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
     }
 }
 
-/// Returns whether ftrace may call a handler that is entered in this way from its list, and adds to
-/// the preemption counter what is not in [`added_by`]. A kprobe that ftrace calls is one by a jump.
+/// Returns whether ftrace may call a handler, entered in this way, from its list, which adds more
+/// to the preemption counter than [`added_by`] returns. A kprobe that ftrace calls counts as a
+/// jump.
 #[inline(always)]
 pub(in super::super) fn may_be_listed(entry: EntryWay) -> bool {
     matches!(entry, EntryWay::Call | EntryWay::Jump)
 }
 
-/// As [`is_plain`], of [`EntryWay::Followed`].
+/// [`is_plain`] for [`EntryWay::Followed`].
 #[inline(always)]
 pub(in super::super) fn is_plain_followed() -> bool {
     let count = extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2);
     raw_preempt_count() == RawCount::from(count) | PREEMPT_NEED_RESCHED
 }
 
-/// Returns whether [`preempt_count`] holds only what the path from the probed code added; a jump
-/// may be called a trap.
+/// Returns whether [`preempt_count`] holds only what the path from the probed code added. `entry`
+/// may report a jump as a trap.
 #[inline(always)]
 pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     let now = raw_preempt_count();
     let plain = |entry| RawCount::from(added_by(entry)) | PREEMPT_NEED_RESCHED;
-    // The most frequent case first. Behind a jump, preemption is disabled, also in an NMI.
+    // The most frequent case first. After a jump, preemption is disabled, even in an NMI.
     now == plain(EntryWay::Jump) || (now == plain(EntryWay::Trap) && entry() == EntryWay::Trap)
 }
 
-/// Returns what [`raw_preempt_count`] is in a handler where nothing is unusual.
+/// Returns the value of [`raw_preempt_count`] in a handler with a plain context.
 #[inline(always)]
 pub(in super::super) fn plain_count(entry: EntryWay) -> RawCount {
     RawCount::from(added_by(entry)) | PREEMPT_NEED_RESCHED
@@ -270,14 +246,13 @@ pub(in super::super) fn irqs_disabled(regs: &bindings::pt_regs) -> bool {
     word(regs.flags) & X86_EFLAGS_IF == 0
 }
 
-/// Returns the instruction pointer.
 #[inline(always)]
 pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
     word(regs.ip)
 }
 
-/// Returns the address of a kprobe that was entered as `entry` tells, where its registers name
-/// the instruction `ip`: the one behind the breakpoint, or as if there were one.
+/// Returns the address of a kprobe entered as `entry` says, whose registers name the instruction
+/// `ip`: behind the breakpoint, or as if there were one.
 pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
         EntryWay::Trap | EntryWay::Jump | EntryWay::Call => ip.wrapping_sub(1),
@@ -297,14 +272,14 @@ pub(in super::super) fn return_value(regs: &bindings::pt_regs) -> u64 {
     word(regs.ax)
 }
 
-/// Returns the number of the system call that runs, negative if there is none.
+/// Returns the number of the current system call; negative outside of one.
 #[inline(always)]
 pub(in super::super) fn call_number(regs: &bindings::pt_regs) -> i32 {
     // CAST: The number is the low half, as the kernel takes it.
     regs.orig_ax as i32
 }
 
-/// Returns the arguments of the system call that runs.
+/// Returns the arguments of the current system call.
 #[inline(always)]
 pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     [
@@ -317,7 +292,7 @@ pub(in super::super) fn call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     ]
 }
 
-/// Returns the arguments of the 32-bit system call that runs, of which the low halves count.
+/// Returns the arguments of the current 32-bit system call, in the low halves.
 pub(in super::super) fn compat_call_arguments(regs: &bindings::pt_regs) -> [u64; 6] {
     [
         word(regs.bx),
@@ -404,7 +379,7 @@ pub(in super::super) fn store_at<const N: usize>(to: &mut [u8], at: usize, from:
     true
 }
 
-/// Bytes that are surely more than anything that is read at once.
+/// Bytes: more than any read covers.
 const FAR: u64 = 1 << 17;
 
 /// Returns whether a read at `address` touches only memory that only the kernel can map,
@@ -475,8 +450,8 @@ pub(in super::super) unsafe fn read_nofault<const N: usize>(from: u64, to: &mut 
     true
 }
 
-/// Returns whether reads from `address` on, up to [`FAR`] bytes, touch only memory that only the
-/// kernel can map; false also for the last of the address space, behind the `vsyscall` page.
+/// Returns whether reads of up to [`FAR`] bytes from `address` touch only memory that only the
+/// kernel can map; false also at the end of the address space, behind the `vsyscall` page.
 #[inline(always)]
 pub(in super::super) fn is_kernel_only_far(address: u64) -> bool {
     const HALF: u64 = 1 << 63;
@@ -484,15 +459,15 @@ pub(in super::super) fn is_kernel_only_far(address: u64) -> bool {
     address.wrapping_sub(HALF) < LIMIT
 }
 
-/// As [`is_kernel_only_far`], of reads that begin up to seven bytes before `address`.
+/// [`is_kernel_only_far`] for reads that begin up to seven bytes before `address`.
 #[inline(always)]
 pub(in super::super) fn is_kernel_only_around(address: u64) -> bool {
-    // What is before the kernel's half is not canonical, for which reads fault as well.
+    // Addresses before the kernel's half are not canonical; reads of them fault as well.
     is_kernel_only_far(address)
 }
 
-/// An entry of the exception table for the instruction at a local label, whose fault continues at
-/// the operand `fault`.
+/// An exception table entry for the instruction at a local label; its fault continues at the
+/// operand `fault`.
 macro_rules! exception {
     ($at:literal) => {
         concat!(
@@ -504,8 +479,8 @@ macro_rules! exception {
     };
 }
 
-/// Reads two words and the low half of a third, which are `offsets` bytes behind `from`; returns
-/// `false` if one is not mapped.
+/// Reads two words and the low half of a third, at `offsets` from `from`; returns `false` if one is
+/// not mapped.
 ///
 /// # Safety
 ///
@@ -544,8 +519,8 @@ pub(in super::super) unsafe fn read_three_nofault(
     true
 }
 
-/// Copies the `length` bytes at `from`, and the bytes before them that make whole words of them,
-/// from the last word to the first; returns `false` if the memory is not mapped.
+/// Copies the `length` bytes at `from`, extended downwards to whole words, from the last word to
+/// the first; returns `false` if the memory is not mapped.
 ///
 /// # Safety
 ///
@@ -575,7 +550,7 @@ pub(in super::super) unsafe fn read_words_nofault(from: u64, to: *mut u8, length
     true
 }
 
-/// Copies `count` times sixteen bytes, the first ones first.
+/// Copies `count` times sixteen bytes, in ascending order.
 ///
 /// # Safety
 ///
@@ -717,14 +692,14 @@ pub(in super::super) unsafe fn local_add(counter: *mut u64, value: u64) {
     }
 }
 
-/// What ftrace saves at a function's entry: `struct pt_regs`, of which most is not set.
+/// What ftrace saves at a function's entry: `struct pt_regs`, mostly unset.
 pub(in super::super) type EntryRegs = bindings::pt_regs;
 
-/// Returns the register with this index in `struct pt_regs`; 0 if there is none, and any
-/// number if ftrace does not save it.
+/// Returns register `index` of `struct pt_regs`; 0 if there is none, and an arbitrary number if
+/// ftrace does not save it.
 #[inline(always)]
 pub(in super::super) fn entry_word(regs: &EntryRegs, index: usize) -> u64 {
-    /// Their number.
+    /// The number of registers.
     const COUNT: usize = mem::size_of::<EntryRegs>() / mem::size_of::<u64>();
 
     if index >= COUNT {
@@ -747,7 +722,7 @@ pub(in super::super) fn entry_stack_pointer(regs: &EntryRegs) -> u64 {
     word(regs.sp)
 }
 
-/// Returns the stack pointer behind a function's return.
+/// Returns the stack pointer after a function's return.
 #[inline(always)]
 pub(in super::super) fn exit_stack_pointer(regs: &EntryRegs) -> u64 {
     word(regs.sp)

@@ -3,14 +3,10 @@
 //! The handlers of one function, a list.
 
 use super::entry::Function;
-use crate::kapi::{
-    handler::{Handler, STAGES},
-    percpu::CounterOfCpus,
-    serving::Serving,
-};
+use crate::kapi::{handler::Handler, percpu::CounterOfCpus, serving::Serving};
 use core::{
     ptr,
-    sync::atomic::{AtomicPtr, AtomicU32, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU8, Ordering},
 };
 use kernel::sync::Arc;
 
@@ -40,9 +36,9 @@ pub(super) struct Server<H: Handler<Function>> {
 #[repr(C)]
 pub(super) struct Link<H: Handler<Function>> {
     pub(super) site: u64,
-    /// How a hit of the site is served if this is the first link of its list: by the stage that
-    /// the handler names, or by all handlers.
-    pub(super) way: AtomicU32,
+    /// How a hit of the site is served if this is the first link of its list: by the stage of its
+    /// handler with this number, with [`COUNTED`] or without, or by all handlers ([`SEVERAL`]).
+    pub(super) way: AtomicU8,
     /// The address of the function, its lower half first.
     pub(super) place: [u32; 2],
     server: AtomicPtr<Server<H>>,
@@ -61,7 +57,7 @@ impl<H: Handler<Function>> Link<H> {
         // INVARIANT: By the requirement above.
         Self {
             site: site.site,
-            way: AtomicU32::new(SEVERAL),
+            way: AtomicU8::new(SEVERAL),
             // CAST: Halves.
             place: [site.function as u32, (site.function >> 32) as u32],
             server: AtomicPtr::new(ptr::from_ref(server).cast_mut()),
@@ -78,8 +74,7 @@ impl<H: Handler<Function>> Link<H> {
     }
 }
 
-/// A [way](Link::way): by all handlers. Any other is the number of a stage.
-// CAST: Lossless.
-pub(super) const SEVERAL: u32 = STAGES as u32;
+/// A [way](Link::way): by all handlers.
+pub(super) const SEVERAL: u8 = 1 << 6;
 /// A bit of the way, where hits of the site are counted.
-pub(super) const COUNTED: u32 = 32;
+pub(super) const COUNTED: u8 = 1 << 7;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::kapi::{
     batch::Batched,
-    handler::{Handler, NOTHING, SHARED, SHARED_ANY, USUAL, WORD},
+    handler::{Handler, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, WORD},
     rcu,
 };
 use core::{
@@ -112,10 +112,10 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
         result
     }
 
-    /// Makes hits be served by the step that [`Handler::first`] returns now.
+    /// Makes hits be served by the stage that [`Handler::first`] returns now.
     ///
     /// Context: process, may sleep.
-    pub fn follow(&self) {
+    pub fn update_callback(&self) {
         let groups = self.groups.lock();
         let _state = self.functions.state.lock();
         // Otherwise it is done when the handler is armed.
@@ -306,10 +306,10 @@ fn choose_way<H: Handler<Function>>(link: &Link<H>) {
     let counted = if link.hits.is_some() { COUNTED } else { 0 };
     let way = match link.server().handler.first() {
         _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-        first @ (NOTHING | WORD) => u32::from(first) | counted,
+        first @ (BARE | WORD) => first | counted,
         // Whether hits are counted is looked at in each.
-        first @ SHARED..=SHARED_ANY => u32::from(first),
-        _ => u32::from(USUAL) | counted,
+        first @ (EACH_BARE | EACH_WORD | EACH_SHORT) => first,
+        _ => SHORT | counted,
     };
     link.way.store(way, Ordering::Relaxed);
 }

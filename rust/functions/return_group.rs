@@ -30,7 +30,7 @@ use super::{
 use crate::kapi::{
     bindings as extra,
     context::OnCpu,
-    handler::{Next, NOTHING, REST, TIMED, USUAL, WORD, WORD_TIMED},
+    handler::{Next, BARE, DURATION, SHORT, SLOW, WORD, WORD_AND_DURATION},
     rcu,
     serving::Serving,
     word,
@@ -329,7 +329,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
         let exit = Exit { regs, place, data };
         match server.handler.run::<STAGE>(exit, &here) {
             Next::Done => {}
-            Next::Stage(_) if STAGE == USUAL => serve_guarded(server, exit, &here),
+            Next::Stage(_) if STAGE == SHORT => serve_guarded(server, exit, &here),
             Next::Stage(_) => serve(server, exit, &here),
         }
     }
@@ -338,18 +338,18 @@ impl<H: ReturnHandler> ReturnGroup<H> {
     /// serves as well.
     fn callback(&self) -> ExitCallback {
         match self.server().handler.first() {
-            NOTHING => Self::returned::<NOTHING>,
+            BARE => Self::returned::<BARE>,
             WORD => Self::returned::<WORD>,
-            TIMED => Self::returned::<TIMED>,
-            WORD_TIMED => Self::returned::<WORD_TIMED>,
-            _ => Self::returned::<USUAL>,
+            DURATION => Self::returned::<DURATION>,
+            WORD_AND_DURATION => Self::returned::<WORD_AND_DURATION>,
+            _ => Self::returned::<SHORT>,
         }
     }
 
     /// Makes the kernel call what begins with the stage that the handler names now.
     ///
     /// Context: process.
-    pub(super) fn follow(&self) {
+    pub(super) fn update_callback(&self) {
         let at = self.fprobe.get().cast::<c_void>();
         let at = at.wrapping_byte_add(extra::FERROPROBE_FPROBE_EXIT as usize);
         // SAFETY: It is an aligned word of the fprobe, which nothing else changes while it is
@@ -362,7 +362,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
 /// Serves a hit that a fast stage leaves.
 #[inline(never)]
 fn serve<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, here: &OnCpu) {
-    match server.handler.run::<USUAL>(exit, here) {
+    match server.handler.run::<SHORT>(exit, here) {
         Next::Done => {}
         Next::Stage(_) => serve_guarded(server, exit, here),
     }
@@ -376,5 +376,5 @@ fn serve_guarded<H: ReturnHandler>(server: &ReturnServer<H>, exit: Exit<'_>, her
         return server.handler.count_missed(here);
     };
     // The last stage: nothing comes after it.
-    server.handler.run::<REST>(exit, here);
+    server.handler.run::<SLOW>(exit, here);
 }

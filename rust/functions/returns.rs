@@ -114,8 +114,11 @@ impl<H: ReturnHandler> ReturnRegistration<H> {
     /// [`Handler::first`]: crate::kapi::handler::Handler::first
     ///
     /// Context: process, may sleep.
-    pub fn follow(&self) {
-        self.groups.lock().iter().for_each(|group| group.follow());
+    pub fn update_callback(&self) {
+        self.groups
+            .lock()
+            .iter()
+            .for_each(|group| group.update_callback());
     }
 
     /// Returns what serves the hits.

@@ -10,7 +10,7 @@ use super::{
 use crate::kapi::{
     bindings as extra,
     context::{OnCpu, Unpreempted},
-    handler::{Handler, Next, NOTHING, REST, SHARED, SHARED_ANY, SHARED_WORD, USUAL, WORD},
+    handler::{Handler, Next, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, SLOW, WORD},
 };
 use core::sync::atomic::Ordering;
 use kernel::ffi::c_ulong;
@@ -59,45 +59,36 @@ impl<H: Handler<Function>> Functions<H> {
         };
         // The cheapest hits have the fewest comparisons and jumps. Whatever is loaded below,
         // the hit is served.
-        if link.way.load(Ordering::Relaxed) == FIRST_NOTHING {
-            return serve_here::<NOTHING, H>(link, regs, on_cpu);
+        if link.way.load(Ordering::Relaxed) == BARE {
+            return serve_here::<BARE, H>(link, regs, on_cpu);
         }
-        if link.way.load(Ordering::Relaxed) == FIRST_USUAL {
+        if link.way.load(Ordering::Relaxed) == SHORT {
             return serve(link, regs, on_cpu, true);
         }
         match link.way.load(Ordering::Relaxed) {
-            FIRST_WORD => serve_one::<WORD, H>(link, regs, on_cpu),
-            FIRST_USUAL => serve(link, regs, on_cpu, true),
+            WORD => serve_one::<WORD, H>(link, regs, on_cpu),
+            SHORT => serve(link, regs, on_cpu, true),
             SEVERAL => serve_several(link, regs, on_cpu),
-            SHARED_NOTHING => serve_shared::<SHARED, H>(link, regs, on_cpu),
-            WAY_SHARED_WORD => serve_shared::<SHARED_WORD, H>(link, regs, on_cpu),
-            SHARED_MORE => serve_shared::<SHARED_ANY, H>(link, regs, on_cpu),
+            EACH_BARE => serve_for_each::<EACH_BARE, H>(link, regs, on_cpu),
+            EACH_WORD => serve_for_each::<EACH_WORD, H>(link, regs, on_cpu),
+            EACH_SHORT => serve_for_each::<EACH_SHORT, H>(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
     }
 }
 
-/// Stages as [ways](Link::way).
-// CAST: Lossless.
-const FIRST_NOTHING: u32 = NOTHING as u32;
-const FIRST_WORD: u32 = WORD as u32;
-const FIRST_USUAL: u32 = USUAL as u32;
-const SHARED_NOTHING: u32 = SHARED as u32;
-const WAY_SHARED_WORD: u32 = SHARED_WORD as u32;
-const SHARED_MORE: u32 = SHARED_ANY as u32;
-
 /// Counts a hit of the site, and serves it by the only handler.
 #[inline(never)]
 fn serve_counted<H: Handler<Function>>(
     link: &Link<H>,
-    way: u32,
+    way: u8,
     regs: &FunctionRegs,
     on_cpu: Unpreempted,
 ) {
     count(link, &on_cpu.here());
     match way & !COUNTED {
-        FIRST_NOTHING => serve_one::<NOTHING, H>(link, regs, on_cpu),
-        FIRST_WORD => serve_one::<WORD, H>(link, regs, on_cpu),
+        BARE => serve_one::<BARE, H>(link, regs, on_cpu),
+        WORD => serve_one::<WORD, H>(link, regs, on_cpu),
         _ => serve(link, regs, on_cpu, true),
     }
 }
@@ -131,7 +122,7 @@ fn serve_here<const STAGE: u8, H: Handler<Function>>(
 
 /// Counts a hit of the site, and serves it by the only handler for several users.
 #[inline(never)]
-fn serve_shared<const STAGE: u8, H: Handler<Function>>(
+fn serve_for_each<const STAGE: u8, H: Handler<Function>>(
     link: &Link<H>,
     regs: &FunctionRegs,
     on_cpu: Unpreempted,
@@ -167,7 +158,7 @@ fn serve<H: Handler<Function>>(
     on_cpu: Unpreempted,
     is_last: bool,
 ) {
-    run::<USUAL, H>(link, regs, &on_cpu.here());
+    run::<SHORT, H>(link, regs, &on_cpu.here());
     if is_last {
         on_cpu.end();
     }
@@ -197,7 +188,7 @@ fn serve_guarded<H: Handler<Function>>(link: &Link<H>, regs: &FunctionRegs, here
         return server.handler.count_missed(here);
     };
     // The last stage: nothing comes after it.
-    server.handler.run::<REST>(Entry { regs, place }, here);
+    server.handler.run::<SLOW>(Entry { regs, place }, here);
 }
 
 /// Counts a hit of the site, if its hits are counted.

@@ -18,8 +18,8 @@ pub(super) const LEAST: usize = 4096;
 ///
 /// # Invariants
 ///
-/// The number of slots is a power of two, one more than `mask`. A link in a slot, and those behind it, are of
-/// registrations that are armed, or were a moment ago: they exist for a grace period.
+/// The number of slots is a power of two, one more than `mask`. A link in a slot, and those behind
+/// it, are of registrations that are armed, or were a moment ago: they exist for a grace period.
 pub(super) struct SiteTable<H: Handler<Function>> {
     slots: KVVec<TableSlot<H>>,
     /// One less than their number.

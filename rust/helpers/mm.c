@@ -21,7 +21,7 @@ bool ferroprobe_pages_unshared(const void *memory, size_t size)
 	for (done = 0; done < size; done += PAGE_SIZE)
 		if (page_count(vmalloc_to_page(memory + done)) != 1)
 			return false;
-	/* What these users have read comes before what is stored next. */
+	/* Reads by these users are ordered before later stores. */
 	smp_mb();
 	return true;
 }

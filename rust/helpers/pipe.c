@@ -34,7 +34,7 @@ int ferroprobe_lend_to_pipe(struct pipe_inode_info *pipe, const void *memory, si
 
 		get_page(page);
 		added = ferroprobe_add_to_pipe(pipe, page, PAGE_SIZE);
-		/* Without readers, or without room: at the first page. */
+		/* The pipe has no readers or no room.  This can only happen at the first page. */
 		if (added < 0)
 			return added;
 	}

@@ -54,7 +54,7 @@ static struct notifier_block sleep_block = {
 	.notifier_call = after_sleep,
 };
 
-/* The number of watchers; what they share is registered while there is one. */
+/* The number of watchers.  Their notifiers are registered while there is one. */
 static unsigned int sleep_watchers;
 static DEFINE_MUTEX(sleep_lock);
 

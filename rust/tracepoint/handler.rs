@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What serves the hits of a tracepoint.
+//! Handlers of tracepoints.
 
 use crate::kapi::handler::{Handler, Hits};
 
-/// The most arguments that a tracepoint has.
+/// Most arguments of a tracepoint.
 pub const MAX_ARGUMENTS: usize = 12;
 
-/// The arguments of a hit, in order. The bits that an argument does not have in its type
-/// are undefined.
+/// The arguments of a hit, in order. Bits beyond an argument's type are undefined.
 #[derive(Clone, Copy)]
 pub struct PointArguments<'a>(pub(super) &'a [u64]);
 
@@ -20,43 +19,43 @@ impl PointArguments<'_> {
     }
 }
 
-/// Hits with any arguments.
+/// Hits with all their arguments.
 pub enum Any {}
 
 impl Hits for Any {
     type Hit<'a> = PointArguments<'a>;
 }
 
-/// Hits of which one argument is used, or none: then the word is 0.
+/// Hits with the only argument used, as a word; 0 if none is used.
 pub enum Only {}
 
 impl Hits for Only {
     type Hit<'a> = u64;
 }
 
-/// Which arguments a handler uses.
+/// The arguments that a handler uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// None.
     Nothing,
-    /// The one with this index.
+    /// One, with this index.
     One(usize),
-    /// Some of the first ones, as many as this.
+    /// Some of the first ones; this many suffice.
     Some(usize),
-    /// The same, and the stage [`QUIETLY`](crate::kapi::handler::QUIETLY) comes first.
-    Quietly(usize),
+    /// Like `Some`; the stage [`NO_MEMORY`](crate::kapi::handler::NO_MEMORY) comes first.
+    NoMemory(usize),
 }
 
-/// What serves the hits of a tracepoint. The first stage follows from what it uses, and is that of
-/// [`Only`] if it uses one argument or none. The last one is not called on a CPU in a context in
-/// which it runs already: such a hit counts as missed.
+/// A handler of a tracepoint's hits. The arguments that it uses determine the first stage: that of
+/// [`Only`] for one argument or none. The last stage does not nest on a CPU in the same context: a
+/// hit that would is counted as missed.
 pub trait Listener: Handler<Any> + Handler<Only> {
-    /// Returns which arguments it uses.
+    /// Returns the arguments that it uses.
     fn uses(&self) -> Use;
 
-    /// Returns the stage to begin with where no other is the first one:
-    /// [`CHECK`](crate::kapi::handler::CHECK), [`SHARED_ANY`](crate::kapi::handler::SHARED_ANY), or
-    /// the last one.
+    /// Returns the first stage, unless the arguments determine another:
+    /// [`FILTER`](crate::kapi::handler::FILTER), [`EACH_SHORT`](crate::kapi::handler::EACH_SHORT),
+    /// or the last one.
     ///
     /// Context: as for a stage.
     fn begins_with(&self) -> u8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel knows of a registration.
+//! The kernel's view of a registration.
 
 use super::stub::{IfTyped, Stub};
 use crate::kapi::bindings as extra;
@@ -10,34 +10,34 @@ use core::{
 };
 use kernel::{bindings, error::to_result, ffi::c_void, prelude::*};
 
-/// What the kernel knows of a registration.
+/// The part of a registration that is known to the kernel.
 pub(super) struct PointLink {
     pub(super) point: *mut bindings::tracepoint,
-    /// The number of its module.
+    /// The number of its module, see [`Module`](super::Module).
     pub(super) module: Option<u64>,
-    /// Its probes may sleep.
+    /// Whether its probes may sleep.
     pub(super) is_faultable: bool,
     probe: *mut c_void,
-    /// The registration that the link is part of.
+    /// The registration that contains the link.
     data: AtomicPtr<c_void>,
     pub(super) armed: AtomicBool,
-    /// The module has gone.
+    /// Whether the module has been unloaded.
     pub(super) gone: AtomicBool,
-    /// It was armed, and nothing has waited for its hits since.
+    /// Whether the probe was armed after the last wait for its hits.
     pub(super) used: AtomicBool,
-    /// What reports the hits, if the probe is the tracepoint's stub.
+    /// Reports the hits, if the registered probe is the tracepoint's stub.
     stub: IfTyped<Stub>,
 }
 
 impl PointLink {
-    /// Returns what the kernel is to know of a registration, which is not armed.
+    /// Makes the link of a disarmed registration.
     pub(super) fn new(
         point: *mut bindings::tracepoint,
         module: Option<u64>,
         probe: *mut c_void,
         stub: IfTyped<Stub>,
     ) -> Self {
-        // The modules' are not faultable.
+        // Modules have no faultable tracepoints.
         let is_faultable = module.is_none() && {
             // SAFETY: The caller has found the tracepoint, and the kernel's exist for good.
             unsafe { extra::ferroprobe_tracepoint_is_faultable(point) }
@@ -55,7 +55,7 @@ impl PointLink {
         }
     }
 
-    /// Sets the pointer with which the probe is called.
+    /// Sets the pointer that is passed to the probe.
     pub(super) fn set_data(&self, data: *mut c_void) {
         self.data.store(data, Ordering::Relaxed);
         if let Some(stub) = self.stub.get() {
@@ -84,7 +84,7 @@ impl PointLink {
         });
         match self.stub.get() {
             Some(stub) if result.is_err() => {
-                // Disarming does not fail.
+                // Disabling does not fail.
                 let _ = stub.set_enabled(false);
             }
             _ => self.armed.store(result.is_ok(), Ordering::Relaxed),
@@ -92,8 +92,8 @@ impl PointLink {
         result
     }
 
-    /// Ends the reports of the hits, once the probe is unregistered. Returns whether they must be
-    /// waited for by RCU.
+    /// Ends the reports of hits, after the probe was unregistered. Returns whether an RCU grace
+    /// period must follow.
     pub(super) fn end_stub(&self) -> bool {
         self.stub.get().is_some_and(Stub::end)
     }
@@ -106,7 +106,7 @@ impl PointLink {
             // tracepoint exists: its module is going at most.
             unsafe { extra::ferroprobe_tracepoint_unregister(self.point, self.probe, data) };
             if let Some(stub) = self.stub.get() {
-                // As above.
+                // Disabling does not fail.
                 let _ = stub.set_enabled(false);
             }
         }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What takes the place of `stub.rs` in kernels that do not check the types of probes: nothing.
+//! Replaces `stub.rs` on kernels that do not check the types of probes.
 
 use super::handler::PointArguments;
 use crate::kapi::{context::OnCpu, errno::eopnotsupp};
 use core::marker::PhantomData;
 use kernel::{ffi::c_void, prelude::*, sync::Arc};
 
-/// The kernel checks the types.
+/// Whether the kernel checks the types.
 pub(super) const IS_TYPED: bool = false;
 
-/// A value in kernels that check the types: here there is none.
+/// A value that only exists if the kernel checks the types; here never.
 pub(super) struct IfTyped<T>(PhantomData<T>);
 
 impl<T> IfTyped<T> {
-    /// There is no value.
+    /// The absent value.
     pub(super) const NONE: Self = Self(PhantomData);
 
-    /// Makes nothing.
+    /// Does nothing.
     ///
     /// # Errors
     ///
@@ -26,19 +26,19 @@ impl<T> IfTyped<T> {
         Ok(Self::NONE)
     }
 
-    /// Returns that there is no value.
+    /// Returns `None`.
     #[inline(always)]
     pub(super) fn get(&self) -> Option<&T> {
         None
     }
 }
 
-/// Returns that nothing has to be reported.
+/// Returns true: nothing has to be reported.
 pub(super) fn is_reported(_function: u64) -> Result<bool> {
     Ok(true)
 }
 
-/// The stubs that are reported: there are none.
+/// The reported stubs; here none.
 pub(super) enum Stubs {}
 
 impl Stubs {
@@ -59,7 +59,7 @@ impl Stubs {
     }
 }
 
-/// A stub that is reported to a registration: there is none.
+/// The stub of a registration; here none.
 pub(super) enum Stub {}
 
 impl Stub {

@@ -2,8 +2,8 @@
 
 //! The functions that the kernel calls on a hit.
 //!
-//! Which of them is registered depends on the arguments that the handler uses. A function
-//! whose arguments are not used need not keep them, which saves most of the registers.
+//! The arguments that a handler uses determine which one is registered: a function need not save
+//! unused arguments, which saves most of the registers.
 
 use super::{
     handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS},
@@ -13,13 +13,13 @@ use crate::kapi::{
     arch,
     context::{OnCpu, Unpreempted},
     handler::{
-        Handler, Next, CHECK, LAST, NOTHING, QUIETLY, SHARED, SHARED_ANY, SHARED_QUIETLY,
-        SHARED_WORD, WORD,
+        Handler, Next, BARE, EACH_BARE, EACH_NO_MEMORY, EACH_SHORT, EACH_WORD, FILTER, NO_MEMORY,
+        SERVE, WORD,
     },
 };
 use kernel::ffi::c_void;
 
-/// Returns the first arguments, of which only argument `N` is used.
+/// Returns the first arguments, of which only `N` is valid.
 fn only<const N: usize>(argument: u64) -> [u64; 3] {
     let mut arguments = [0; 3];
     if let Some(to) = arguments.get_mut(N) {
@@ -28,25 +28,25 @@ fn only<const N: usize>(argument: u64) -> [u64; 3] {
     arguments
 }
 
-/// Defines the probe for arguments that the kernel passes in registers.
+/// Defines the probe for arguments in registers.
 macro_rules! few {
     ($($name:ident)*) => {
-        /// The probe if only arguments are used that the kernel passes in registers; `QUIET` as
-        /// [`Use::Quietly`].
+        /// The probe if all used arguments are in registers; `READS_NO_MEMORY` for
+        /// [`Use::NoMemory`].
         ///
         /// # Safety
         ///
         /// As for `none`.
-        unsafe extern "C" fn few<const QUIET: bool>(data: *mut c_void, $($name: u64),*) {
+        unsafe extern "C" fn few<const READS_NO_MEMORY: bool>(data: *mut c_void, $($name: u64),*) {
             let arguments: [u64; arch::TRACEPOINT_ARGUMENTS] = [$($name),*];
             let arguments = PointArguments(&arguments);
             // SAFETY: As in `none`.
             let this = unsafe { &*data.cast::<Self>() };
             let on_cpu = Unpreempted::begin();
-            match QUIET {
-                true => this.any::<QUIETLY>(arguments, on_cpu),
+            match READS_NO_MEMORY {
+                true => this.any::<NO_MEMORY>(arguments, on_cpu),
                 false => match this.handler.begins_with() {
-                    SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+                    EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
                     _ => this.last(arguments, on_cpu),
                 },
             }
@@ -55,7 +55,7 @@ macro_rules! few {
 }
 
 impl<H: Listener> PointRegistration<H> {
-    /// Returns the function that the kernel calls.
+    /// Returns the function to register.
     pub(super) fn probe(uses: Use) -> *mut c_void {
         const IN_REGISTERS: usize = arch::TRACEPOINT_ARGUMENTS;
         match uses {
@@ -64,9 +64,9 @@ impl<H: Listener> PointRegistration<H> {
             Use::One(1) => Self::one::<1> as *mut c_void,
             Use::One(2) => Self::one::<2> as *mut c_void,
             Use::One(index) if index < IN_REGISTERS => Self::few::<true> as *mut c_void,
-            Use::Quietly(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
+            Use::NoMemory(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
             Use::Some(count) if count <= IN_REGISTERS => Self::few::<false> as *mut c_void,
-            Use::One(_) | Use::Quietly(_) | Use::Some(_) => Self::many as *mut c_void,
+            Use::One(_) | Use::NoMemory(_) | Use::Some(_) => Self::many as *mut c_void,
         }
     }
 
@@ -80,11 +80,11 @@ impl<H: Listener> PointRegistration<H> {
         // wait behind its removal.
         let this = unsafe { &*data.cast::<Self>() };
         let on_cpu = Unpreempted::begin();
-        match Handler::<Only>::run::<NOTHING>(&this.handler, 0, &on_cpu.here()) {
+        match Handler::<Only>::run::<BARE>(&this.handler, 0, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED) => this.shared::<SHARED, 0>(0, on_cpu),
-            Next::Stage(CHECK) => this.none_next::<CHECK>(on_cpu),
-            Next::Stage(_) => this.none_next::<LAST>(on_cpu),
+            Next::Stage(EACH_BARE) => this.for_each::<EACH_BARE, 0>(0, on_cpu),
+            Next::Stage(FILTER) => this.none_next::<FILTER>(on_cpu),
+            Next::Stage(_) => this.none_next::<SERVE>(on_cpu),
         }
     }
 
@@ -104,16 +104,16 @@ impl<H: Listener> PointRegistration<H> {
         let on_cpu = Unpreempted::begin();
         match Handler::<Only>::run::<WORD>(&this.handler, argument, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED_WORD) => this.shared::<SHARED_WORD, N>(argument, on_cpu),
-            Next::Stage(CHECK) => this.one_next::<N, CHECK>(argument, on_cpu),
-            Next::Stage(_) => this.one_next::<N, LAST>(argument, on_cpu),
+            Next::Stage(EACH_WORD) => this.for_each::<EACH_WORD, N>(argument, on_cpu),
+            Next::Stage(FILTER) => this.one_next::<N, FILTER>(argument, on_cpu),
+            Next::Stage(_) => this.one_next::<N, SERVE>(argument, on_cpu),
         }
     }
 
     arch::with_tracepoint_arguments!(few);
 
-    /// The probe for any arguments. Those that the tracepoint does not have are words of the
-    /// kernel's stack.
+    /// The probe for any arguments. Those that the tracepoint does not have are arbitrary words of
+    /// the kernel's stack.
     ///
     /// # Safety
     ///
@@ -138,30 +138,30 @@ impl<H: Listener> PointRegistration<H> {
         let this = unsafe { &*data.cast::<Self>() };
         let (arguments, on_cpu) = (PointArguments(&arguments), Unpreempted::begin());
         match this.handler.begins_with() {
-            CHECK => this.next::<CHECK>(arguments, on_cpu),
-            SHARED_ANY => this.shared_any::<SHARED_ANY>(arguments, on_cpu),
+            FILTER => this.next::<FILTER>(arguments, on_cpu),
+            EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
             _ => this.last(arguments, on_cpu),
         }
     }
 
-    /// Serves a hit that was reported to `this`, a `PointRegistration<H>`, when the tracepoint's
-    /// stub began.
+    /// Serves a hit of `this`, a `PointRegistration<H>`, which was reported at the entry of the
+    /// tracepoint's stub.
     ///
     /// # Safety
     ///
-    /// `this` exists.
+    /// `this` must exist during the call.
     pub(super) unsafe fn at_stub(this: *const c_void, arguments: PointArguments<'_>, here: &OnCpu) {
         // SAFETY: By the requirement of this function.
         let this = unsafe { &*this.cast::<Self>() };
         let handler = &this.handler;
         let next = match handler.uses() {
-            Use::Nothing => this.first_at_stub::<NOTHING, SHARED>(0, here),
-            Use::One(index) => this.first_at_stub::<WORD, SHARED_WORD>(arguments.get(index), here),
-            Use::Some(_) | Use::Quietly(_) => Next::Stage(handler.begins_with()),
+            Use::Nothing => this.first_at_stub::<BARE, EACH_BARE>(0, here),
+            Use::One(index) => this.first_at_stub::<WORD, EACH_WORD>(arguments.get(index), here),
+            Use::Some(_) | Use::NoMemory(_) => Next::Stage(handler.begins_with()),
         };
         let next = match next {
-            Next::Stage(CHECK) => Handler::<Any>::run::<CHECK>(handler, arguments, here),
-            Next::Stage(SHARED_ANY) => Handler::<Any>::run::<SHARED_ANY>(handler, arguments, here),
+            Next::Stage(FILTER) => Handler::<Any>::run::<FILTER>(handler, arguments, here),
+            Next::Stage(EACH_SHORT) => Handler::<Any>::run::<EACH_SHORT>(handler, arguments, here),
             next => next,
         };
         if let Next::Stage(_) = next {
@@ -170,21 +170,17 @@ impl<H: Listener> PointRegistration<H> {
     }
 
     /// Runs the first stage with a word, and that for several users.
-    fn first_at_stub<const STAGE: u8, const OF_SEVERAL: u8>(
-        &self,
-        word: u64,
-        here: &OnCpu,
-    ) -> Next {
+    fn first_at_stub<const STAGE: u8, const EACH: u8>(&self, word: u64, here: &OnCpu) -> Next {
         let handler = &self.handler;
         match Handler::<Only>::run::<STAGE>(handler, word, here) {
-            Next::Stage(stage) if stage == OF_SEVERAL => {
-                match Handler::<Only>::run::<OF_SEVERAL>(handler, word, here) {
-                    Next::Stage(_) => Next::Stage(LAST),
+            Next::Stage(stage) if stage == EACH => {
+                match Handler::<Only>::run::<EACH>(handler, word, here) {
+                    Next::Stage(_) => Next::Stage(SERVE),
                     Next::Done => Next::Done,
                 }
             }
-            Next::Stage(CHECK) => Next::Stage(CHECK),
-            Next::Stage(_) => Next::Stage(LAST),
+            Next::Stage(FILTER) => Next::Stage(FILTER),
+            Next::Stage(_) => Next::Stage(SERVE),
             Next::Done => Next::Done,
         }
     }
@@ -201,7 +197,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Serves a hit for several users, with a word, argument `N` if one is used.
     #[inline(never)]
-    fn shared<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
+    fn for_each<const STAGE: u8, const N: usize>(&self, word: u64, on_cpu: Unpreempted) {
         match Handler::<Only>::run::<STAGE>(&self.handler, word, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
             Next::Stage(_) => self.last(PointArguments(&only::<N>(word)), on_cpu),
@@ -210,7 +206,7 @@ impl<H: Listener> PointRegistration<H> {
 
     /// Serves a hit for several users, with any arguments.
     #[inline(never)]
-    fn shared_any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+    fn for_each_any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         self.any::<STAGE>(arguments, on_cpu);
     }
 
@@ -219,18 +215,18 @@ impl<H: Listener> PointRegistration<H> {
     fn any<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         match Handler::<Any>::run::<STAGE>(&self.handler, arguments, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(SHARED_ANY) if STAGE == QUIETLY => {
-                self.shared_any::<SHARED_QUIETLY>(arguments, on_cpu);
+            Next::Stage(EACH_SHORT) if STAGE == NO_MEMORY => {
+                self.for_each_any::<EACH_NO_MEMORY>(arguments, on_cpu);
             }
             Next::Stage(_) => self.last(arguments, on_cpu),
         }
     }
 
-    /// The stages behind the first one: all from `STAGE`, which is [`CHECK`] or [`LAST`].
+    /// The stages behind the first one: all from `STAGE`, which is [`FILTER`] or [`SERVE`].
     #[inline(always)]
     fn next<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         match STAGE {
-            CHECK => self.any::<CHECK>(arguments, on_cpu),
+            FILTER => self.any::<FILTER>(arguments, on_cpu),
             _ => self.last(arguments, on_cpu),
         }
     }
@@ -244,8 +240,8 @@ impl<H: Listener> PointRegistration<H> {
     #[inline(always)]
     fn serve_last(&self, arguments: PointArguments<'_>, here: &OnCpu) {
         self.unless_serving(here, || {
-            // Nothing comes after it.
-            Handler::<Any>::run::<LAST>(&self.handler, arguments, here);
+            // No stage comes after the last one.
+            Handler::<Any>::run::<SERVE>(&self.handler, arguments, here);
         });
     }
 }

@@ -34,7 +34,7 @@ unsafe impl<H: Listener> Sync for PointRegistration<H> {}
 unsafe impl<H: Listener> Send for PointRegistration<H> {}
 
 impl<H: Listener> PointRegistration<H> {
-    /// Makes a probe of `point`, one of `points`, disarmed. `handler` serves its hits.
+    /// Makes a disarmed probe of `point`, one of `points`. `handler` serves its hits.
     ///
     /// # Errors
     ///
@@ -70,13 +70,13 @@ impl<H: Listener> PointRegistration<H> {
         Ok(this)
     }
 
-    /// Makes what reports the hits of the tracepoint whose stub is at the address `function`.
+    /// Registers for reports of the stub at the address `function`.
     fn stub(points: &Tracepoints, function: u64) -> Result<Stub> {
         let stubs: &Arc<Stubs> = points.stubs.get().ok_or_else(eopnotsupp)?;
         Stub::new(stubs, function, Self::at_stub)
     }
 
-    /// Arms or disarms the probe. It may still run on another CPU when it is disarmed.
+    /// Arms or disarms the probe. After disarming it may still run on another CPU.
     ///
     /// # Errors
     ///
@@ -121,31 +121,31 @@ impl<H: Listener> PointRegistration<H> {
         }
     }
 
-    /// Returns whether the module of the tracepoint has gone.
+    /// Returns whether the module of the tracepoint has been unloaded.
     pub fn is_gone(&self) -> bool {
         self.link.gone.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the wait for its hits, once it is disarmed, may be a wait for a user; see
-    /// [`settle`](super::settle).
-    pub fn is_unsettled(&self) -> bool {
+    /// Returns whether waiting for its hits, after it was disarmed, may mean waiting for user
+    /// space; see [`wait_for_syscall_probes`](super::wait_for_syscall_probes).
+    pub fn may_still_run(&self) -> bool {
         let link = &self.link;
         link.is_faultable
             && link.used.load(Ordering::Relaxed)
             && !link.armed.load(Ordering::Relaxed)
     }
 
-    /// Tells that its hits were waited for since it was disarmed.
-    pub fn set_settled(&self) {
+    /// Notes that its hits have been waited for since it was disarmed.
+    pub fn set_waited(&self) {
         self.link.used.store(false, Ordering::Relaxed);
     }
 
-    /// Returns what serves the hits.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Calls `work`, or counts a missed hit if this CPU serves one in this context.
+    /// Calls `work`, or counts a miss if this CPU already serves a hit in this context.
     #[inline(always)]
     pub(super) fn unless_serving(&self, here: &OnCpu, work: impl FnOnce()) {
         match self.points.serving.begin(here) {
@@ -173,7 +173,7 @@ impl<H: Listener> Batched for PointRegistration<H> {
             reported |= this.link.end_stub();
         }
         if let Some(points) = &points {
-            // Only additions can fail.
+            // Removal cannot fail.
             let _ = points.apply();
         }
         if used {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints of kernels that check the type of each function that they call by a pointer (CFI).
+//! Tracepoints on kernels that check the type of indirectly called functions (CFI).
 //!
-//! A probe must have the type of its tracepoint there, and ours have one type for all. So what is
-//! registered is the tracepoint's own stub, an empty function that has its type, with a pointer
-//! of ours as the first argument. ftrace reports that the stub begins; what it saves of the
-//! registers has the arguments. Others register the same stub, so a handler serves a hit only if
-//! the first argument is its pointer. Such hits begin in a stage that serves any arguments. The
-//! kernel's own events of tracepoints work in this way in all kernels.
+//! A probe must have its tracepoint's type there, while ours have one type for all. So the
+//! tracepoint's own stub is registered, an empty function of the right type, with a pointer of ours
+//! as the first argument. ftrace reports the entry of the stub, and the registers that it saves
+//! have the arguments. Others may register the same stub, so a handler serves a hit only if the
+//! first argument is its own pointer. Such hits begin in a stage for any arguments. The kernel's
+//! own tracepoint events work in this way on all kernels.
 
 use super::handler::{PointArguments, MAX_ARGUMENTS};
 use crate::kapi::{
@@ -16,7 +16,7 @@ use crate::kapi::{
     functions::{
         self, Entry, Function, FunctionRegistration, Functions, ProbedFunctions, Site, SitesOwner,
     },
-    handler::{Handler, Hits, Next, USUAL},
+    handler::{Handler, Hits, Next, SHORT},
 };
 use core::{
     pin::Pin,
@@ -25,14 +25,14 @@ use core::{
 };
 use kernel::{ffi::c_void, prelude::*, sync::Arc};
 
-/// The kernel checks the types.
+/// Whether the kernel checks the types.
 pub(super) const IS_TYPED: bool = true;
 
-/// A value in kernels that check the types, if there is one.
+/// A value that only exists if the kernel checks the types.
 pub(super) struct IfTyped<T>(Option<T>);
 
 impl<T> IfTyped<T> {
-    /// There is no value.
+    /// The absent value.
     pub(super) const NONE: Self = Self(None);
 
     /// Makes the value.
@@ -50,17 +50,17 @@ impl<T> IfTyped<T> {
     }
 }
 
-/// The stubs that are reported.
+/// The reported stubs.
 pub(super) type Stubs = Functions<StubHandler>;
 
-/// What a hit of a stub calls, with the pointer that was registered.
+/// Serves a hit of a stub, with the registered pointer.
 ///
 /// Context: any, with preemption disabled.
 pub(super) type Serve = unsafe fn(*const c_void, PointArguments<'_>, &OnCpu);
 
-/// What serves the hits of a stub.
+/// The handler of a stub's entry.
 pub(super) struct StubHandler {
-    /// The pointer that was registered, once it is.
+    /// The registered pointer, once there is one.
     data: AtomicPtr<c_void>,
     serve: Serve,
 }
@@ -68,7 +68,7 @@ pub(super) struct StubHandler {
 impl StubHandler {
     fn serve(&self, entry: Entry<'_>, here: &OnCpu) {
         let data = self.data.load(Ordering::Relaxed);
-        // Others register the same stub, with pointers of their own.
+        // Others may register the same stub, with pointers of their own.
         if data.is_null() || entry.argument(0) != data as u64 {
             return;
         }
@@ -83,7 +83,7 @@ impl StubHandler {
 
 impl Handler<Function> for StubHandler {
     fn first(&self) -> u8 {
-        USUAL
+        SHORT
     }
 
     fn run<const STAGE: u8>(&self, entry: <Function as Hits>::Hit<'_>, here: &OnCpu) -> Next {
@@ -94,7 +94,7 @@ impl Handler<Function> for StubHandler {
     fn count_missed(&self, _here: &OnCpu) {}
 }
 
-/// Returns where ftrace patches `function`.
+/// Returns the place where ftrace patches `function`.
 ///
 /// # Errors
 ///
@@ -104,9 +104,9 @@ fn site_of(function: u64) -> Result<Option<Site>> {
         let site = function.wrapping_add(offset);
         functions::are_sites(&[Site { function, site }])
     };
-    // Behind a landing pad on either architecture, and an instruction that it keeps on arm64. ftrace
-    // takes each byte of the instruction that it patches for its site, and so the first of the
-    // function.
+    // Behind a landing pad on either architecture, and an instruction that arm64 keeps. ftrace
+    // accepts any byte of the patched instruction as its site, so the first byte of the function
+    // needs no check.
     for offset in [4, 8] {
         if is_site(offset)? && !is_site(offset.wrapping_sub(1))? {
             let site = function.wrapping_add(offset);
@@ -128,12 +128,12 @@ pub(super) fn is_reported(function: u64) -> Result<bool> {
     Ok(site_of(function)?.is_some())
 }
 
-/// A stub that is reported to a registration.
+/// A stub whose entry is reported to a registration.
 pub(super) struct Stub(Pin<KBox<FunctionRegistration<StubHandler>>>);
 
 impl Stub {
-    /// Makes what reports the stub at the address `function`, disarmed. `serve` is called with the
-    /// pointer to be set.
+    /// Registers, disarmed, for the entry of the stub at the address `function`. `serve` is called
+    /// with the pointer of [`Stub::set_data`].
     ///
     /// # Errors
     ///
@@ -151,12 +151,12 @@ impl Stub {
         Ok(Self(registration))
     }
 
-    /// Sets the pointer.
+    /// Sets the pointer for `serve`.
     pub(super) fn set_data(&self, data: *mut c_void) {
         self.0.handler().data.store(data, Ordering::Relaxed);
     }
 
-    /// Arms or disarms it. It may still run on another CPU when it is disarmed.
+    /// Arms or disarms it. After disarming it may still run on another CPU.
     ///
     /// # Errors
     ///

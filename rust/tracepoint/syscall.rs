@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! System calls: handlers by the number of the call, behind the tracepoints `sys_enter` and
-//! `sys_exit`.
+//! System calls: handlers by call number, on the tracepoints `sys_enter` and `sys_exit`.
 //!
-//! One probe of each serves all system calls. So a call that is not traced costs a few
+//! One probe of each tracepoint serves all system calls. So an untraced call costs a few
 //! instructions, and arming a handler stores a pointer. 32-bit calls have other numbers; they are
-//! counted, not traced. What the kernel knows of a call is read from the table of its own tracer.
+//! counted, not traced. The metadata of calls comes from the table of the kernel's own tracer.
 //!
 //! C header: [`include/trace/syscall.h`](srctree/include/trace/syscall.h)
 
@@ -35,11 +34,11 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// What the kernel knows of a system call.
+/// The kernel's metadata of a system call.
 pub use extra::ferroprobe_syscall as Description;
 
-/// Returns what the kernel's table of system calls, at the address `table`, has for
-/// `number`; `None` if that is no system call.
+/// Returns the metadata of call `number` from the kernel's table at the address `table`; `None` if
+/// there is no such call.
 ///
 /// # Errors
 ///
@@ -61,12 +60,12 @@ pub fn count() -> u32 {
     calls::ferroprobe_syscalls()
 }
 
-/// What serves the system calls of one number.
+/// Serves the system calls of one number.
 pub trait CallHandler: Send + Sync {
-    /// What is known of calls in progress.
+    /// The state of calls in progress.
     type Begun: Begun;
 
-    /// Gets what serving calls needs, before the handler is armed.
+    /// Acquires what serving calls needs, before the handler is armed.
     ///
     /// # Errors
     ///
@@ -77,33 +76,33 @@ pub trait CallHandler: Send + Sync {
         Ok(())
     }
 
-    /// Ends what [`CallHandler::prepare`] began. The handler is disarmed, and may still run.
+    /// Undoes [`CallHandler::prepare`]. The handler is disarmed, but may still run.
     ///
     /// Context: process.
     fn retire(&self) {}
 
     /// Serves a call.
     ///
-    /// Context: process, but it must not sleep: what removes handlers waits for them.
+    /// Context: process; must not sleep, because removing handlers waits for them.
     fn serve(&self, regs: &Regs, when: When, shared: &CallsShared);
 
-    /// Serves the return of a call, unless it did not see the task begin that call: returns false
-    /// then. The current task may be in a 32-bit call.
+    /// Serves the return of a call. Returns false if the handler did not see the current task begin
+    /// it. The task may be in a 32-bit call.
     ///
     /// Context: as for [`serve`](Self::serve).
     fn serve_end(&self, _regs: &Regs, _shared: &CallsShared) -> bool {
         false
     }
 
-    /// Serves a 32-bit call that does the same as the calls of the number.
+    /// Serves a 32-bit call that is equivalent to the calls of this number.
     ///
     /// Context: as for [`serve`](Self::serve).
     fn serve_compat(&self, _regs: &Regs, _when: When, _shared: &CallsShared) {}
 }
 
-/// Calls that have begun.
+/// The calls in progress.
 pub trait Begun: Send + Sync {
-    /// Returns the number of the call that the current task has begun, if that is known.
+    /// Returns the number of the call that the current task is in, if known.
     ///
     /// Context: process.
     fn number(&self) -> Option<u32>;
@@ -124,17 +123,16 @@ pub enum When {
     Exit,
 }
 
-/// What the handlers of a table share.
+/// The state that the handlers of a table share.
 pub struct CallsShared {
-    /// Most bytes of user memory that are wanted of an argument.
+    /// Most bytes of user memory to copy per argument.
     limit: AtomicU32,
     counters: PerCpu<[Counter; COUNTERS]>,
 }
 
-/// Indices of [`CallsShared::counters`]: 32-bit calls that began, and that returned, which can have
-/// no handlers;
+/// Indices of [`CallsShared::counters`]: 32-bit entries and returns that handlers cannot serve;
 const SKIPPED: [usize; 2] = [0, 1];
-/// and arguments whose memory could not be read.
+/// and arguments with unreadable memory.
 const UNREAD: usize = 2;
 const COUNTERS: usize = 3;
 
@@ -146,7 +144,7 @@ impl CallsShared {
         })
     }
 
-    /// Returns the most bytes of user memory that are wanted of an argument.
+    /// Returns the most bytes of user memory to copy per argument.
     #[inline(always)]
     pub fn limit(&self) -> usize {
         // CAST: Lossless.
@@ -173,18 +171,18 @@ impl CallsShared {
     }
 }
 
-/// The numbers of 32-bit calls are lower.
+/// Limit of the numbers of 32-bit calls.
 const COMPAT: usize = 512;
 
-/// What no 64-bit call has for its number.
+/// A number that no 64-bit call has.
 const NO_CALL: u32 = u32::MAX;
 
 /// The handlers of all system calls.
 ///
 /// # Invariants
 ///
-/// If the probe of a side is registered, it has a pointer to this, which is pinned. The
-/// handlers are of registrations that are armed.
+/// If the probe of a side is registered, it has a pointer to this pinned value. The handlers belong
+/// to armed registrations.
 #[pin_data]
 pub struct Calls<H: CallHandler> {
     enter: CallSide<H>,
@@ -192,14 +190,14 @@ pub struct Calls<H: CallHandler> {
     #[pin]
     lock: Mutex<()>,
     shared: CallsShared,
-    /// The numbers of 64-bit calls that do the same as the 32-bit calls, or [`NO_CALL`].
+    /// For each 32-bit call, the number of the equivalent 64-bit call, or [`NO_CALL`].
     compat: [AtomicU32; COMPAT],
     begun: Arc<H::Begun>,
     #[pin]
     _pinned: PhantomPinned,
 }
 
-/// The handlers of calls that begin, or of calls that return.
+/// The handlers of entries, or of returns.
 ///
 /// # Invariants
 ///
@@ -224,20 +222,20 @@ impl<H: CallHandler> CallSide<H> {
             handlers.push(AtomicPtr::new(ptr::null_mut()), GFP_KERNEL)?;
         }
         Ok(Self {
-            // With CFI, too: the probes have the type of these tracepoints.
+            // CFI is no problem: the probes have the type of these tracepoints.
             link: PointLink::new(point, None, probe, IfTyped::NONE),
             armed: AtomicU32::new(0),
             handlers,
         })
     }
 
-    /// Returns the handler of the calls with this number, which the user has chosen.
+    /// Returns the handler of the calls with this number, which user space controls.
     #[inline(always)]
     fn handler(&self, number: usize) -> Option<&H> {
         let handlers = &*self.handlers;
         let mask = handlers.len().wrapping_sub(1);
-        // The second index is no other one. With it, a processor that speculates on the number
-        // does not read what is behind the table.
+        // Masking does not change a valid index. It keeps a processor that speculates on the number
+        // from reading behind the table.
         let handler = handlers
             .get(number)
             .and_then(|_| handlers.get(number & mask))?;
@@ -248,8 +246,7 @@ impl<H: CallHandler> CallSide<H> {
         unsafe { handler.as_ref() }
     }
 
-    /// Adds the handler of the calls with this number. The caller holds the lock of the
-    /// table.
+    /// Adds the handler of the calls with this number. The caller holds the lock of the table.
     ///
     /// # Errors
     ///
@@ -278,8 +275,8 @@ impl<H: CallHandler> CallSide<H> {
         Ok(())
     }
 
-    /// Removes the handler of the calls with this number, which may still run on another CPU.
-    /// The caller holds the lock of the table.
+    /// Removes the handler of the calls with this number; it may still run on another CPU. The
+    /// caller holds the lock of the table.
     fn remove(&self, number: u32) {
         // CAST: Lossless.
         if let Some(handler) = self.handlers.get(number as usize) {
@@ -294,8 +291,8 @@ impl<H: CallHandler> CallSide<H> {
 }
 
 impl<H: CallHandler> Calls<H> {
-    /// Makes a table without handlers, which note in `begun` what begins. At most `limit` bytes
-    /// of user memory are wanted of an argument.
+    /// Makes a table without handlers. `begun` has the calls in progress; at most `limit` bytes of
+    /// user memory are copied per argument.
     ///
     /// # Errors
     ///
@@ -325,7 +322,7 @@ impl<H: CallHandler> Calls<H> {
         Ok(this)
     }
 
-    /// Lets the handler of the calls `number` also serve the 32-bit calls `compat`.
+    /// Lets the handler of calls `number` also serve the 32-bit calls `compat`.
     pub fn add_compat(&self, compat: u32, number: u32) {
         // CAST: Lossless.
         if let Some(to) = self.compat.get(compat as usize) {
@@ -333,8 +330,8 @@ impl<H: CallHandler> Calls<H> {
         }
     }
 
-    /// Returns the number of the 64-bit calls that do the same as the 32-bit calls `compat`, which
-    /// the user has chosen; `None` if there are none.
+    /// Returns the number of the 64-bit call equivalent to the 32-bit call `compat`, which user
+    /// space controls; `None` if there is none.
     fn native(&self, compat: usize) -> Option<usize> {
         // As in `CallSide::handler`.
         const { assert!(COMPAT.is_power_of_two()) };
@@ -345,7 +342,7 @@ impl<H: CallHandler> Calls<H> {
         (number != NO_CALL).then_some(number as usize)
     }
 
-    /// Returns the number of bytes of user memory that are wanted of an argument.
+    /// Returns the most bytes of user memory to copy per argument.
     pub fn limit(&self) -> u32 {
         self.shared.limit.load(Ordering::Relaxed)
     }
@@ -355,7 +352,7 @@ impl<H: CallHandler> Calls<H> {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Returns the number of 32-bit calls while there were handlers that cannot be served.
+    /// Returns the number of 32-bit calls, made while there were handlers, that cannot be served.
     pub fn skipped(&self) -> u64 {
         let [begun, returned] = SKIPPED.map(|index| self.shared.sum(index));
         begun.max(returned)
@@ -406,8 +403,8 @@ impl<H: CallHandler> Calls<H> {
         }
     }
 
-    /// Serves or skips a call of a 32-bit program. An `execve` that makes the task one has begun
-    /// as a call of the other kind.
+    /// Serves or skips a call of a 32-bit program. An `execve` of a 32-bit program began as a
+    /// 64-bit call.
     #[cold]
     #[inline(never)]
     fn serve_other(&self, when: When, regs: &Regs) {
@@ -460,14 +457,14 @@ pub struct CallRegistration<H: CallHandler> {
     number: u32,
     sides: &'static [When],
     armed: AtomicBool,
-    /// It was armed, and nothing has waited for its hits since.
+    /// Whether the handler was armed after the last wait for its calls.
     used: AtomicBool,
     #[pin]
     _pinned: PhantomPinned,
 }
 
 impl<H: CallHandler> CallRegistration<H> {
-    /// Makes a registration for the calls of `number`, disarmed. It is called at `sides`.
+    /// Makes a disarmed registration for the calls of `number`; it serves `sides`.
     ///
     /// # Errors
     ///
@@ -496,11 +493,11 @@ impl<H: CallHandler> CallRegistration<H> {
         )
     }
 
-    /// Arms or disarms the handler. It may still run on another CPU when it is disarmed.
+    /// Arms or disarms the handler. After disarming it may still run on another CPU.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if another one is armed for these calls; `ENOMEM`.
+    /// `EEXIST` if another handler is armed for these calls; `ENOMEM`.
     ///
     /// Context: process, may sleep.
     pub fn set_enabled(&self, enabled: bool) -> Result {
@@ -536,7 +533,7 @@ impl<H: CallHandler> CallRegistration<H> {
         Ok(())
     }
 
-    /// Returns what serves the calls.
+    /// Returns the handler.
     pub fn handler(&self) -> &H {
         &self.handler
     }

@@ -8,7 +8,7 @@ use kernel::{prelude::*, sync::Arc};
 /// A directory; removed when its last entry and the last reference are dropped.
 pub struct Dir {
     pub(super) node: Node,
-    /// Counts the openings of the files below it.
+    /// Counts the open files below it.
     pub(super) openings: Option<Arc<Openings>>,
     /// Keeps the parent directory.
     _parent: Option<Arc<Dir>>,
@@ -27,7 +27,7 @@ impl Dir {
         Self::create(name, parent, openings)
     }
 
-    /// As [`Dir::new`], for a directory below which `openings` counts the open files.
+    /// [`Dir::new`] with a counter of the open files below the directory.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Dir {
         Ok(dir)
     }
 
-    /// Creates a directory whose node is not shown yet.
+    /// Creates a directory whose node is not yet visible.
     pub(super) fn hidden(
         name: &CStr,
         parent: Option<Arc<Dir>>,

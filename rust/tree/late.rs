@@ -16,24 +16,24 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// What makes the files of a [`LateDir`].
+/// Makes the files of a [`LateDir`].
 pub trait LateFill: Send + Sync + 'static {
     /// The files; they are removed when this is dropped.
     type Files: Send + Unpin;
 
-    /// Makes the files in `dir`, which may be directories of this kind.
+    /// Makes the files in `dir`; these may be directories of this kind.
     ///
     /// # Errors
     ///
     /// `ENOMEM`, and the errors of creating files. The task that entered the directory gets
     /// the error; the next one tries again.
     ///
-    /// Context: process, may sleep; on behalf of any task, which may hold the locks of none of
-    /// this module's files.
+    /// Context: process, may sleep; called for an arbitrary task, which holds no locks of this
+    /// module's files.
     fn fill(&self, dir: &Arc<Dir>) -> Result<Self::Files>;
 
-    /// Changes `files`, which it has made in `dir`, to those that it would make now. Called after
-    /// [`LateDir::again`], when the directory is entered next.
+    /// Updates `files`, which [`LateFill::fill`] made in `dir`, after [`LateDir::again`], when the
+    /// directory is next entered.
     ///
     /// # Errors
     ///
@@ -43,19 +43,19 @@ pub trait LateFill: Send + Sync + 'static {
     fn change(&self, files: &mut Self::Files, dir: &Arc<Dir>) -> Result;
 }
 
-/// A directory whose files are made when somebody first enters it; removed with them when
-/// dropped. Until the module is unloaded, a [`LateDirs`] must exist.
+/// A directory whose files are made when a task first enters it. The drop removes it and its files.
+/// A [`LateDirs`] must exist until the module is unloaded.
 ///
-/// Context of the drop: process, may sleep. As the drop waits for a [`LateFill`] in progress,
-/// this must not wait for what the caller of the drop holds.
+/// Context of the drop: process, may sleep. The drop waits for a [`LateFill`] in progress, which
+/// must not wait for locks of the caller.
 pub struct LateDir<F: LateFill> {
     content: Pin<KBox<LateContent<F>>>,
 }
 
 /// # Invariants
 ///
-/// The directory refers to `late` at most from the end of [`LateDir::new`] until the
-/// drop of the `LateDir`, and calls its function for this content only.
+/// The directory may refer to `late` from the end of [`LateDir::new`] until the drop of the
+/// `LateDir`, and calls its function for this content only.
 #[pin_data]
 #[repr(C)]
 struct LateContent<F: LateFill> {
@@ -93,7 +93,7 @@ impl<F: LateFill> LateDir<F> {
         Ok(made)
     }
 
-    /// Tells the directory that the content has files to make, or has no more.
+    /// Sets whether the directory calls `late` when it is entered.
     fn set(&self, has_files: bool) {
         let late = match has_files {
             true => (&raw const *self.content).cast_mut().cast(),
@@ -110,12 +110,13 @@ impl<F: LateFill> LateDir<F> {
         &self.content.dir
     }
 
-    /// Returns what makes the files.
+    /// Returns the object that makes the files.
     pub fn fill(&self) -> &F {
         &self.content.fill
     }
 
-    /// Has [`LateFill::change`] called before the directory is entered again, if it ever was.
+    /// Requests a call of [`LateFill::change`] before the directory is next entered, if it ever
+    /// was.
     ///
     /// Context: process, may sleep.
     pub fn again(&self) {
@@ -148,14 +149,14 @@ impl<F: LateFill> LateContent<F> {
     }
 }
 
-/// What must be dropped after the last [`LateDir`], before the module goes. Waits until all
-/// tasks have left the functions that enter such a directory.
+/// Must be dropped after the last [`LateDir`], before the module is unloaded. The drop waits until
+/// no task is in the functions that enter such a directory.
 ///
 /// Context of the drop: process, may sleep.
 pub struct LateDirs(());
 
 impl LateDirs {
-    /// Begins the time in which there are such directories.
+    /// Must be called before the first [`LateDir`] is made.
     pub fn begin() -> Self {
         Self(())
     }

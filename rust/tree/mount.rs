@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The module's own file system, as what can be mounted.
+//! Mounting the module's own file system.
 //!
 //! C header: [`include/linux/fs_context.h`](srctree/include/linux/fs_context.h)
 
@@ -11,16 +11,15 @@ use super::{
 use kernel::{error::to_result, prelude::*, sync::Arc};
 
 /// While it exists, users can mount the file system, at a mount point in sysfs or elsewhere. A
-/// mount holds the module.
+/// mount keeps the module loaded.
 pub struct Mountable {
-    /// Dropped after what could be mounted.
+    /// Dropped after the file system.
     _root: Arc<Dir>,
 }
 
 impl Mountable {
-    /// Lets users mount `root`, a directory without a parent. There is at most one. The caller is
-    /// the function that loads the module, and does nothing behind this that fails; it is dropped
-    /// when the module is being unloaded.
+    /// Lets users mount `root`, a directory without a parent. At most one may exist. Call it when
+    /// loading the module, with nothing behind it that can fail; drop it when unloading.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files and directories, as debugfs and the module's own file system show them.
+//! Files and directories, independent of the file system that shows them.
 
 use super::super::bindings as extra;
 use core::ptr::{self, NonNull};
@@ -11,8 +11,8 @@ use kernel::{
     prelude::*,
 };
 
-/// A file or directory; removed when dropped. The drop waits for openings in progress, but not for
-/// openings that have succeeded.
+/// A file or directory; removed when dropped. The drop waits for `open(2)` in progress, but not for
+/// open files.
 ///
 /// # Invariants
 ///
@@ -26,7 +26,7 @@ unsafe impl Send for Node {}
 unsafe impl Sync for Node {}
 
 impl Node {
-    /// Makes the directory `name` in `parent`, or a root. Nobody finds it before [`Node::show`].
+    /// Makes the directory `name` in `parent`, or a root. It is invisible until [`Node::show`].
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Node {
         Self::made(unsafe { extra::ferroprobe_node_dir(name.as_char_ptr(), parent) })
     }
 
-    /// Makes the file `name` in `parent`, with the permissions `mode`. Nobody finds it before
+    /// Makes the file `name` in `parent`, with the permissions `mode`. It is invisible until
     /// [`Node::show`].
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Node {
         self.0.as_ptr()
     }
 
-    /// Lets it be found.
+    /// Makes it visible.
     ///
     /// # Errors
     ///

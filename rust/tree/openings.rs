@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counts how often the files below a directory are open.
+//! Counts the open files below a directory.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Counts the openings of the files below a directory; see
-/// [`Dir::counted`](super::Dir::counted).
+/// The number of open files below a directory; see [`Dir::counted`](super::Dir::counted).
 pub struct Openings(AtomicU32);
 
-/// Set once no file can be opened any more.
+/// Bit: no file can be opened any more.
 const CLOSED: u32 = 1 << 31;
 
 impl Openings {
-    /// Counts from 0.
+    /// Makes a count of 0.
     ///
     /// # Errors
     ///
@@ -22,11 +21,11 @@ impl Openings {
         Ok(Arc::new(Self(AtomicU32::new(0)), GFP_KERNEL)?)
     }
 
-    /// Lets no file be opened any more.
+    /// Prevents files from being opened.
     ///
     /// # Errors
     ///
-    /// `EBUSY` if one is open, or is being opened; then they can still be opened.
+    /// `EBUSY` if one is open or being opened; then nothing has changed.
     pub fn close(&self) -> Result {
         let closed = self
             .0
@@ -40,15 +39,15 @@ impl Openings {
     }
 }
 
-/// An opening that is counted.
+/// A counted open file.
 pub(super) struct Opening(Arc<Openings>);
 
 impl Opening {
-    /// Counts one more.
+    /// Counts one more open file.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if no file can be opened any more.
+    /// `ENODEV` if files can no longer be opened.
     pub(super) fn begin(openings: &Arc<Openings>) -> Result<Self> {
         let more = |count: u32| (count & CLOSED == 0).then(|| count.wrapping_add(1));
         let counted = openings

@@ -27,16 +27,15 @@ extern "C" {
     static __this_module: Opaque<bindings::module>;
 }
 
-/// What all openings of a file share.
+/// The state shared by all openings of a file.
 pub(super) struct SharedFile<F: File> {
     pub(super) data: F::Data,
     pub(super) openings: Option<Arc<Openings>>,
 }
 
-/// A file that is open.
 struct OpenState<F: File> {
     open: Pin<KBox<F::Open>>,
-    /// Dropped after the former.
+    /// Dropped after the state of the opening.
     _opening: Option<Opening>,
 }
 
@@ -77,7 +76,7 @@ impl<F: File> Operations<F> {
         },
         mmap: if F::MAPPABLE { Some(Self::mmap) } else { None },
         llseek: if F::SEEKABLE {
-            // A file has no end that is known before it is read.
+            // A file's size is unknown before it is read.
             Some(bindings::no_seek_end_llseek)
         } else {
             None
@@ -107,7 +106,7 @@ impl<F: File> Operations<F> {
                     if F::STREAM {
                         bindings::stream_open(inode, file);
                     } else {
-                        // What is written has no place, as in tracefs.
+                        // As in tracefs, writes have no position.
                         (*file).f_mode &= !extra::FERROPROBE_MODE_PWRITE;
                     }
                 }
@@ -161,7 +160,7 @@ impl<F: File> Operations<F> {
         Self::read_on(open, &OpenFile(file), to, offset)
     }
 
-    /// What [`read`](Self::read) does if nothing was read at once. Apart, so that the
+    /// The rest of [`read`](Self::read), if nothing was read at once. Out of line, so that the
     /// latter saves few registers.
     #[inline(never)]
     fn read_on(open: &F::Open, file: &OpenFile, to: UserSlice, offset: &mut i64) -> isize {
@@ -291,8 +290,8 @@ impl<F: File> Operations<F> {
         outcome(match F::splice_ready(open, &of, nonblocking) {
             // INVARIANT: The caller has locked the pipe.
             Ok(true) => match Self::fill(open, &mut Pipe(pipe), length) {
-                // Not the end: the pipe has no room for a piece, or another reader was
-                // faster.
+                // Not the end of the file: the pipe has no room for a piece, or another reader took
+                // it.
                 Ok(0) => Err(EAGAIN),
                 done => done,
             },
@@ -300,7 +299,7 @@ impl<F: File> Operations<F> {
         })
     }
 
-    /// Splices from a file with a position, which is read to pages of the pipe.
+    /// Splices from a file with a position, which is read into pages of the pipe.
     ///
     /// # Safety
     ///
@@ -330,7 +329,7 @@ impl<F: File> Operations<F> {
         outcome(Ok(done))
     }
 
-    /// Adds a page of at most `most` bytes from `offset` on to `pipe`, and moves the offset.
+    /// Adds a page with at most `most` bytes from `offset` to `pipe`, and advances the offset.
     fn add_text(
         open: &F::Open,
         file: &OpenFile,
@@ -391,7 +390,7 @@ impl<F: File> Operations<F> {
         }
     }
 
-    /// As [`Self::add_page`], of `size` bytes; `room` is memory for a copy.
+    /// [`Self::add_page`] for a piece of `size` bytes; `room` is memory for a copy.
     fn add_pages(
         open: &F::Open,
         pipe: &mut Pipe,

@@ -46,14 +46,14 @@ impl Pipe {
         to_result(added.min(0) as kernel::ffi::c_int)
     }
 
-    /// Adds the memory of the page `index` of `pages`, without a copy, or nothing. The
-    /// memory is shared until [`View::is_unshared`] returns true again; meanwhile it must
-    /// not be stored to. It stays for as long, even if the pages are dropped.
+    /// Adds the memory of page `index` of `pages`, all of it or nothing, without a copy. The memory
+    /// is shared, and must not be written, until [`View::is_unshared`] returns true again; it stays
+    /// allocated until then, even if the pages are dropped.
     ///
     /// # Errors
     ///
-    /// `EPIPE` if the pipe has no readers, `EAGAIN` if it has no room, `EINVAL` if there is
-    /// no such page or it is no whole number of pages of `PAGE_SIZE`.
+    /// `EPIPE` if the pipe has no readers, `EAGAIN` if it has no room, `EINVAL` if there is no such
+    /// page, or it is not a multiple of `PAGE_SIZE`.
     pub fn lend(&mut self, pages: View<'_>, index: u32) -> Result {
         let words = pages.page(index).ok_or(EINVAL)?;
         let size = size_of_val(words);

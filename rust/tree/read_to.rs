@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where what is read of a file goes.
+//! The destination of a read.
 
 use kernel::{prelude::*, uaccess::UserSliceWriter};
 
 /// The memory of a reader: a user's for `read(2)`, a page of a pipe for `splice(2)`.
 pub enum ReadTo<'a> {
-    /// Memory of the task that reads.
+    /// Memory of the reading task.
     User(UserSliceWriter),
-    /// The rest of memory of the kernel.
+    /// The rest of a page of the kernel.
     Kernel(&'a mut [u8]),
 }
 
 impl ReadTo<'_> {
-    /// Returns how many bytes there is room for.
+    /// Returns the number of bytes that fit.
     pub fn len(&self) -> usize {
         match self {
             Self::User(to) => to.len(),
@@ -21,16 +21,16 @@ impl ReadTo<'_> {
         }
     }
 
-    /// Returns whether there is room for none.
+    /// Returns whether there is no room left.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes `bytes`; what follows comes behind them.
+    /// Writes `bytes` and advances.
     ///
     /// # Errors
     ///
-    /// `EFAULT` if there is no room for them, or no memory.
+    /// `EFAULT` if they do not fit, or the memory is not mapped.
     pub fn write_slice(&mut self, bytes: &[u8]) -> Result {
         match self {
             Self::User(to) => to.write_slice(bytes),

@@ -6,7 +6,7 @@ use super::{super::bindings as extra, dir::Dir};
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc};
 
-/// What makes and removes the directories in a [`UserDir`].
+/// Makes and removes the directories in a [`UserDir`].
 pub trait Subdirs: Send + Sync + 'static {
     /// Makes the directory `name`, for `mkdir(2)`.
     ///
@@ -14,8 +14,8 @@ pub trait Subdirs: Send + Sync + 'static {
     ///
     /// The error that `mkdir(2)` returns.
     ///
-    /// Context: process, may sleep, several calls at a time; without locks but that of the
-    /// directory's inode in the module's own file system.
+    /// Context: process, may sleep; concurrent calls are possible. Called without locks, except
+    /// that of the directory's inode in the module's own file system.
     fn make(&self, name: &CStr) -> Result;
 
     /// Removes the directory `name`, for `rmdir(2)`.
@@ -28,11 +28,11 @@ pub trait Subdirs: Send + Sync + 'static {
     fn remove(&self, name: &CStr) -> Result;
 }
 
-/// A directory in which users make and remove directories by `mkdir(2)` and `rmdir(2)`. There
-/// is at most one, and it must not be dropped before the module is being unloaded.
+/// A directory in which users make and remove directories with `mkdir(2)` and `rmdir(2)`. At most
+/// one may exist, and it must not be dropped before the module is unloaded.
 pub struct UserDir<S: Subdirs> {
     content: Pin<KBox<Content<S>>>,
-    /// Whether debugfs refers to it.
+    /// Whether debugfs uses it.
     is_open: bool,
 }
 
@@ -50,9 +50,9 @@ struct Content<S: Subdirs> {
 }
 
 impl<S: Subdirs> UserDir<S> {
-    /// Lets users make and remove directories in `dir`, which is empty, once [`UserDir::open`] is
-    /// called, and in the module's own file system when that can be mounted, which must not be
-    /// before.
+    /// Lets users make and remove directories in `dir`, which is empty: in debugfs after
+    /// [`UserDir::open`], and in the module's own file system when it is mountable, which must not
+    /// happen before.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl<S: Subdirs> UserDir<S> {
         })
     }
 
-    /// Lets users do it in debugfs. The caller is the function that loads the module, and does
-    /// nothing behind this that fails.
+    /// Lets users do so in debugfs. Call it when loading the module, with nothing behind it that
+    /// can fail.
     ///
     /// Context: process, may sleep.
     pub fn open(&mut self) {

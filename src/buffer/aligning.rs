@@ -2,8 +2,8 @@
 
 //! Keeps the clock `local` correct while events are recorded with it.
 //!
-//! All rings have the same clock `local`, whichever buffer they are of. So there is one judge of
-//! the processor's counter, and all rings are aligned at the same time.
+//! The rings of all buffers share the clock `local`. So there is one judge of the processor's
+//! counter, and all rings are aligned together.
 
 use super::{
     local_clock::{Known, LocalClock},
@@ -20,9 +20,8 @@ use kernel::{prelude::*, sync::Arc};
 
 impl LocalClock {
     /// Compares the processor's counter with the kernel's clock. If they disagree, aligns the
-    /// counter or stops using it, in the buffers for which `buffers` calls its argument: all that
-    /// there are. No event is lost, and no event gets a time before that of its predecessor. If
-    /// that fails, which it does for want of memory, nothing happens.
+    /// counter or stops using it, in all buffers, which `buffers` passes to its argument. No event
+    /// is lost, and times in a ring still ascend. On failure, for lack of memory, changes nothing.
     ///
     /// Context: process, may sleep.
     pub(crate) fn look(&self, buffers: impl FnOnce(&mut EachBuffer<'_>) -> Result) {
@@ -44,7 +43,7 @@ impl LocalClock {
             ClockVerdict::Align(hertz) => hertz,
             ClockVerdict::Leave => 0,
         };
-        // No other rings are made from here on.
+        // No rings are made from here on.
         let mut rings = Vec::new();
         if buffers(&mut |buffer| Ok(add_rings(buffer, &mut rings)?)).is_err() {
             return;
@@ -67,10 +66,10 @@ impl LocalClock {
     }
 }
 
-/// What is called for each buffer.
+/// A function that is called for each buffer.
 pub(crate) type EachBuffer<'a> = dyn FnMut(&Buffer) -> Result + 'a;
 
-/// Adds the rings of `buffer` to `all`, and those of its snapshot.
+/// Adds the rings of `buffer`, and of its snapshot, to `all`.
 fn add_rings(buffer: &Buffer, all: &mut Vec<Arc<RingSet>>) -> Result<(), AllocError> {
     let reading = buffer.reading();
     all.push(buffer.rings.load())?;

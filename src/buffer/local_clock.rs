@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The clock `local` of all buffers, and the right to make rings with it.
+//! The clock `local` of all buffers, and the permission to make rings with it.
 
 use crate::{engine::util::clock::Judge, kapi::clock};
 use kernel::{
@@ -9,10 +9,9 @@ use kernel::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// The clock `local` of all buffers.
 #[pin_data]
 pub(crate) struct LocalClock {
-    /// Held from when rings are made until their buffer has them, and while all are aligned.
+    /// Held from the making of rings until their buffer has them, and while all rings are aligned.
     #[pin]
     known: Mutex<Known>,
 }
@@ -20,16 +19,16 @@ pub(crate) struct LocalClock {
 /// What is known about the processor's counter.
 pub(super) struct Known {
     pub(super) judge: Judge,
-    /// The number of sleeps of the machine when it was last checked.
+    /// The machine's number of sleeps at the last check.
     pub(super) sleeps: u64,
 }
 
-/// The right to make rings. Until it is dropped, which is when the buffer has the rings, the
-/// clock `local` is not aligned.
+/// The permission to make rings. The clock `local` is not aligned until it is dropped, when the
+/// buffer has the rings.
 pub(crate) struct Making<'a>(pub(super) MutexGuard<'a, Known>);
 
 impl LocalClock {
-    /// Makes the clock of all buffers. [`clock::calibrate`] was called before.
+    /// Makes the clock of all buffers, after [`clock::calibrate`].
     ///
     /// # Errors
     ///

@@ -2,17 +2,16 @@
 
 //! The rings that tasks have mapped.
 //!
-//! A mapping consists of a description of the ring (the meta page), two sub-buffers for
-//! copies, and the sub-buffers of the ring. A task reads the sub-buffer that the
-//! description names as the reader's, and asks for the next one. If the reader can take
-//! the next sub-buffer, that sub-buffer itself is handed out. What writers add to it
-//! afterwards is copied, and the copy has another id: the task sees from the id whether
-//! there was more. A ring that is mapped stays the ring of its CPU.
+//! A mapping consists of a description of the ring (the meta page), two sub-buffers for copies, and
+//! the sub-buffers of the ring. A task reads the sub-buffer that the description names, and
+//! requests the next one. If possible, the next sub-buffer itself is handed out. Events that
+//! writers add to it afterwards are copied; the copy has another id, from which the task sees that
+//! there was more. A mapped ring stays the ring of its CPU.
 //!
-//! The list of mappings has a lock of its own, which is taken after all others: a task
-//! that maps holds the lock of its address space, and other tasks may wait for that while
-//! they hold any lock under which user memory is read. So a new mapping shows an empty copy;
-//! the ring is first touched when the task asks for a sub-buffer.
+//! The list of mappings has a lock of its own, which is taken after all others: a task that maps
+//! holds the lock of its address space, and other tasks may wait for that while they hold any lock
+//! under which user memory is accessed. So a new mapping shows an empty copy, and the ring is first
+//! used when the task requests a sub-buffer.
 //!
 //! C header: [`include/uapi/linux/trace_mmap.h`](srctree/include/uapi/linux/trace_mmap.h)
 
@@ -34,7 +33,7 @@ pub(super) struct Mapping {
     about: Pages,
     /// Two sub-buffers, used in turn.
     copies: Pages,
-    /// The memory in which a copy is made.
+    /// Memory for making a copy.
     copy: Vec<u8>,
     /// The sub-buffer that is handed out.
     current: CurrentMapping,
@@ -42,7 +41,7 @@ pub(super) struct Mapping {
     pub(super) count: usize,
 }
 
-/// The sub-buffer that the mappings of a ring may read.
+/// The sub-buffer that tasks may read now.
 struct CurrentMapping {
     /// Its id: its index in the mapping, without the description.
     id: u32,

@@ -57,10 +57,10 @@ impl Buffer {
         Ok(())
     }
 
-    /// Updates all mappings after a read. Called with the readers' lock held, and without
-    /// a reader of any ring.
+    /// Updates all mappings after a read. Called with the readers' lock held, and no reader of any
+    /// ring.
     pub(super) fn tell_mappings(&self) {
-        // A mapping that is being made describes its ring by itself.
+        // A mapping that is being made describes its ring itself.
         if !self.mapped.load(Ordering::Relaxed) {
             return;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How readers use the buffer.
+//! Reading the buffer.
 
 use super::{
     recording::{Buffer, Side, State},
@@ -37,7 +37,7 @@ impl Reading<'_> {
         }
     }
 
-    /// As [`Reading::rings`], without a reference of their own; with the saved names.
+    /// [`Reading::rings`] without taking a reference, and the saved names.
     fn rings_and_names(&mut self, side: Side) -> Option<(&RingSet, &mut Commands)> {
         let State {
             commands,
@@ -76,9 +76,9 @@ impl Buffer {
         self.rings.load().some(cpu).any(|ring| ring.readable())
     }
 
-    /// Returns whether the ring of `cpu` is full enough to wake the readers of its pages,
-    /// as [`Buffer::percent`] says. A ring without a whole sub-buffer is never full. If
-    /// the percentage is 0, any event suffices.
+    /// Returns whether the ring of `cpu` is full enough to wake readers of its pages, see
+    /// [`Buffer::percent`]. A ring without a whole sub-buffer is never full. At 0 percent, any
+    /// event suffices.
     pub(crate) fn is_full_on(&self, cpu: u32) -> bool {
         let percent = self.percent();
         let rings = self.rings.load();
@@ -95,7 +95,7 @@ impl Buffer {
         let Some(ring) = rings.of(cpu).filter(|ring| ring.whole_readable()) else {
             return false;
         };
-        // That check is cheap, but may be wrong.
+        // The cheap check may be wrong.
         let _reading = self.reading();
         let reader = ring.reader();
         reader.is_some_and(|mut reader| reader.has_whole())
@@ -138,9 +138,9 @@ impl Buffer {
         Some(copied.bytes)
     }
 
-    /// Consumes a whole sub-buffer of `cpu` that fits `room` bytes and of which nothing was
-    /// read, by handing its bytes to `put`. Returns their number; `None` if there is none,
-    /// or if `put` returns false: then nothing was consumed.
+    /// Consumes a whole, unread sub-buffer of `cpu` that fits `room` bytes, by passing its bytes to
+    /// `put`. Returns their number; `None`, with nothing consumed, if there is none or `put`
+    /// returns false.
     ///
     /// `put` runs with the readers' lock held.
     ///
@@ -188,7 +188,7 @@ impl Buffer {
             )
         });
         match failed {
-            // Room for a copy is checked in the same way.
+            // The copy checks for space in the pipe again.
             Err(error) if error != EAGAIN && error != EINVAL => Err(error),
             _ => Ok(lent.unwrap_or(Lent::Copy)),
         }
@@ -227,7 +227,7 @@ impl Buffer {
     ///
     /// Context: process, may sleep.
     pub(crate) fn each_record(&self, mut each: impl FnMut(u16)) -> Result {
-        /// Records between two checks whether the task is being killed.
+        /// Records between two checks for a kill signal.
         const MANY: usize = 1024;
 
         let reading = self.reading();
@@ -302,8 +302,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Returns the events of all CPUs, or of `cpu`, that are on `side` now, and its
-    /// counters; `None` if `side` is the snapshot and none was taken.
+    /// Returns the current events of all CPUs, or of `cpu`, on `side`, and its counters; `None` if
+    /// `side` is the snapshot and none was taken.
     ///
     /// # Errors
     ///
@@ -336,7 +336,7 @@ impl Buffer {
     }
 }
 
-/// The events of all CPUs at one moment, in the order of their times.
+/// The events of all CPUs at one moment, by time.
 pub(crate) struct Iterators {
     /// The clock of their times.
     pub(crate) clock: Clock,
@@ -357,7 +357,7 @@ impl Iterators {
     }
 }
 
-/// As [`Buffer::iterators`], of `rings`. Called with the readers' lock held.
+/// [`Buffer::iterators`] of `rings`. Called with the readers' lock held.
 fn iterators_of(rings: &RingSet, cpu: Option<u32>) -> Result<(Iterators, Stats)> {
     let mut iterators = Iterators {
         clock: rings.clock,

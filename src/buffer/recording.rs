@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer: recording, switching it on and off, waking its readers.
+//! The buffer: recording, the switches, and wake-ups of readers.
 
 use super::{
     local_clock::{LocalClock, Making},
@@ -34,11 +34,11 @@ use kernel::{
 
 pub(crate) use crate::engine::ring::Lost;
 
-/// Records of nested writers that are still to be published.
-pub(crate) type Unsettled<'a> = ring::Unsettled<'a, Pages>;
+/// The duty to publish events of interrupts.
+pub(crate) type Unpublished<'a> = ring::Unpublished<'a, Pages>;
 
 impl Seldom for ring::Ring<Pages> {
-    /// In an `Arc`, behind the count, in a cache line of its own.
+    /// The count of the `Arc` is in front, so the ring begins in the next cache line.
     const OFFSET: usize = 64;
 
     fn run(&self, _here: &OnCpu) {
@@ -46,29 +46,38 @@ impl Seldom for ring::Ring<Pages> {
     }
 }
 
-/// One of the two buffers.
+impl Seldom for Buffer {
+    /// In an `Arc`, behind the count.
+    const OFFSET: usize = 8;
+
+    #[cold]
+    #[inline(never)]
+    fn run(&self, _here: &OnCpu) {
+        self.wake();
+    }
+}
+
+/// The buffer or the snapshot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The buffer in which hits are recorded.
     Live,
-    /// The snapshot.
     Snapshot,
 }
 
 /// Default size of a sub-buffer, in bytes.
 pub(super) const SUB_BUFFER: usize = 4096;
 
-/// The buffer.
 #[pin_data]
 pub(crate) struct Buffer {
     pub(super) local_clock: Arc<LocalClock>,
     pub(super) rings: RcuCell<RingSet>,
-    /// What replaces the rings, while closed ones are being replaced.
+    /// The successor of the rings, while closed ones are being replaced.
     pub(super) successor: RcuCell<Successor>,
     #[pin]
     pub(super) scratch: Scratch,
     on: AtomicBool,
-    /// The number of changes of what decides whether rings record.
+    /// Counts changes of the switches.
     switches: AtomicU32,
     /// Calls of [`Buffer::pause`] without [`Buffer::resume`].
     pauses: AtomicU32,
@@ -78,9 +87,9 @@ pub(crate) struct Buffer {
     pub(super) overwrite: AtomicBool,
     /// Set for CPUs that do not record.
     masked: PerCpu<AtomicBool>,
-    /// Set for CPUs that have small rings, as they were not present when these were made.
+    /// CPUs with small rings, because they were not present when the rings were made.
     pub(super) absent: PerCpu<AtomicBool>,
-    /// KiB of the rings that those get when they come.
+    /// KiB of the rings that absent CPUs will get.
     pub(super) kilobytes: AtomicUsize,
     /// How full a ring must be to wake the readers of its pages, in percent.
     percent: AtomicU32,
@@ -98,21 +107,21 @@ pub(crate) struct Buffer {
     pub(super) mapped: AtomicBool,
 }
 
-/// What the readers' lock protects.
+/// The state protected by the readers' lock.
 pub(super) struct State {
     /// Names of tasks whose records were read in binary.
     pub(super) commands: Commands,
-    /// The rings of [`Buffer`], without a reference to take at each read.
+    /// A copy of the reference to the rings, so that readers need not take one.
     pub(super) live: Arc<RingSet>,
     /// The snapshot, if one was taken.
     pub(super) snapshot: Option<Arc<RingSet>>,
-    /// Whether the last snapshot that a hit requested was not taken.
+    /// Whether the last snapshot requested by a hit could not be taken.
     pub(super) was_snapshot_refused: bool,
 }
 
 impl Buffer {
-    /// Makes a buffer with `kilobytes` for each CPU, with the times of `clock`. Before `making`
-    /// is dropped, the buffer must be among those that `local_clock` is told.
+    /// Makes a buffer with `kilobytes` for each CPU, and times by `clock`. Before `making` is
+    /// dropped, the buffer must be registered for alignment.
     ///
     /// # Errors
     ///
@@ -171,7 +180,7 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The reason why there is no room; then `fill` is not called.
+    /// Why there is no room; `fill` is not called.
     ///
     /// Context: any.
     #[inline(always)]
@@ -187,8 +196,8 @@ impl Buffer {
         ring.record(length, note, clock, successor, fill)
     }
 
-    /// Returns the time by the clock of the events: in microseconds, if `in_usecs` and the
-    /// clock counts nanoseconds.
+    /// Returns the time by the clock of the buffer, in microseconds if `in_usecs` and the clock
+    /// counts nanoseconds.
     ///
     /// Context: any.
     pub(crate) fn now(&self, in_usecs: bool, here: &OnCpu) -> u64 {
@@ -202,7 +211,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::now`], if that takes few instructions and calls nothing.
+    /// [`Buffer::now`] in few instructions; `None` if it takes more.
     ///
     /// Context: any.
     #[inline(always)]
@@ -210,17 +219,16 @@ impl Buffer {
         let rings = self.rings.get(here);
         let (_, clock) = rings.local(here);
         let now = ring::FastClock::now(&clock)?;
-        // Only clocks of nanoseconds are so fast.
+        // Only nanosecond clocks are that fast.
         Some(if in_usecs { now / 1000 } else { now })
     }
 
-    /// As [`Buffer::record`], in few instructions, for the common case. Returns the
-    /// records of nested writers that are still to be published, if any.
+    /// [`Buffer::record`] in few instructions, for the common case. Returns the duty to publish
+    /// events of interrupts, if there are any.
     ///
     /// # Errors
     ///
-    /// Returns the records of nested writers that are still to be published, if any. The
-    /// record itself is left to [`Buffer::record`], and `fill` is not called.
+    /// The caller must use [`Buffer::record`]; `fill` is not called. Returns the same duty.
     ///
     /// Context: any.
     #[inline(always)]
@@ -232,7 +240,7 @@ impl Buffer {
         fill: impl ring::Fill<LEAST>,
     ) -> ring::RecordedFast<'a, Pages> {
         let (ring, clock) = self.rings.get(here).local(here);
-        // One call for both paces, so that the compiler inlines `fill`.
+        // A single call for both paces, so that the compiler inlines `fill`.
         ring.record_fast(size, task, rings::Paced(clock, pace), fill)
     }
 
@@ -262,7 +270,7 @@ impl Buffer {
         })
     }
 
-    /// Returns as much of `text` as one record of [`Buffer::mark`] holds, and the rest.
+    /// Splits `text` at the size that one record of [`Buffer::mark`] can hold.
     ///
     /// Context: process, with preemption disabled.
     pub(crate) fn split_mark<'t>(&self, text: &'t [u8], here: &OnCpu) -> (&'t [u8], &'t [u8]) {
@@ -328,18 +336,18 @@ impl Buffer {
         self.waker.wake_now();
     }
 
-    /// As [`Buffer::set_on`], on a hit; returns whether that changed it. The caller calls
+    /// [`Buffer::set_on`] for hits; returns whether it changed the switch. The caller calls
     /// [`Buffer::wake`].
     ///
-    /// Each ring has a copy of the switch, which a hit checks at no cost. All copies are written
-    /// again if another CPU has changed a switch meanwhile, so the last change wins without a lock.
+    /// Each ring has a copy of the switch, which a hit checks for free. If another CPU changes a
+    /// switch meanwhile, all copies are written again, so the last change wins without a lock.
     ///
     /// Context: any.
     pub(crate) fn switch_in_hit(&self, on: bool, here: &OnCpu) -> bool {
         if self.on.swap(on, Ordering::Relaxed) == on {
             return false;
         }
-        // Before the rings are read, which may be replaced meanwhile.
+        // This must precede loading the rings, which another task may replace meanwhile.
         self.switches.fetch_add(1, Ordering::SeqCst);
         self.enable(self.rings.get(here));
         if let Successor(Some(rings)) = self.successor.get(here) {
@@ -348,7 +356,7 @@ impl Buffer {
         true
     }
 
-    /// Pauses recording until [`Buffer::resume`] was called as often as this.
+    /// Pauses recording until [`Buffer::resume`] has been called as often.
     ///
     /// Context: process.
     pub(crate) fn pause(&self) {
@@ -377,18 +385,18 @@ impl Buffer {
         }
     }
 
-    /// Enables or disables the rings, after a switch has changed. Called with the readers' lock
-    /// held, so that no rings have a successor.
+    /// Enables or disables the rings after a switch has changed. Called with the readers' lock
+    /// held, so that there is no successor.
     fn switch(&self) {
         self.switches.fetch_add(1, Ordering::SeqCst);
         self.enable(&self.rings.load());
     }
 
-    /// Enables or disables `rings`, as the switches say.
+    /// Enables or disables `rings` according to the switches.
     ///
-    /// Hits change a switch at any time. What another CPU has changed meanwhile may have
-    /// been overwritten here, so it is done again. The last one to change a switch finds
-    /// no later change; the number of attempts is limited because a hit must end.
+    /// Hits change switches at any time. A concurrent change by another CPU may have been
+    /// overwritten here, so the work is repeated until there is none. The number of attempts is
+    /// limited because a hit must end.
     ///
     /// Context: any.
     pub(super) fn enable(&self, rings: &RingSet) {
@@ -399,8 +407,8 @@ impl Buffer {
             for ring in rings.iter() {
                 ring.set_enabled(on && self.records_on(ring.cpu()));
             }
-            // Pairs with the changes of the number: of two that write the rings, the later
-            // one sees the change of the other.
+            // Pairs with the increments of the counter: of two CPUs that write the rings, the later
+            // one sees the other's change.
             fence(Ordering::SeqCst);
             if self.switches.load(Ordering::SeqCst) == switches {
                 break;
@@ -414,7 +422,7 @@ impl Buffer {
         !masked.is_some_and(|masked| masked.load(Ordering::Relaxed))
     }
 
-    /// Sets the CPUs that record: those for which `mask` returns true.
+    /// Sets the CPUs that record, by `mask`.
     ///
     /// Context: process.
     pub(crate) fn set_mask(&self, mask: impl Fn(u32) -> bool) {
@@ -425,8 +433,7 @@ impl Buffer {
         self.switch();
     }
 
-    /// Returns how full a ring must be to wake the readers that wait for its pages, in
-    /// percent.
+    /// Returns how full a ring must be to wake waiting readers of its pages, in percent.
     pub(crate) fn percent(&self) -> u32 {
         self.percent.load(Ordering::Relaxed)
     }
@@ -470,7 +477,7 @@ impl Buffer {
         self.waker.wake_now();
     }
 
-    /// Returns a number that changes with each [`Buffer::release`].
+    /// Returns a number that each [`Buffer::release`] changes.
     pub(crate) fn releases(&self) -> u32 {
         self.releases.load(Ordering::Relaxed)
     }
@@ -480,8 +487,8 @@ impl Buffer {
         self.waker.register(file, table);
     }
 
-    /// Registers it for a reader that polls for as much as [`Buffer::percent`] says: if each
-    /// event woke that, most of them would for nothing.
+    /// [`Buffer::register`] for a reader that waits for [`Buffer::percent`]: waking it for each
+    /// event would mostly be in vain.
     pub(crate) fn register_until_full<'open>(
         &'open self,
         file: &OpenFile,

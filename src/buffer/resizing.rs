@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sizes and clocks: operations that replace the rings.
+//! Operations that replace the rings: changes of size and clock.
 
 use super::{
     recording::{Buffer, State, SUB_BUFFER},
@@ -17,8 +17,7 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
 
 impl Buffer {
-    /// Returns the size of the ring of `cpu`, in KiB; of one that is not present, the size that it
-    /// is to get.
+    /// Returns the size of the ring of `cpu`, in KiB; for an absent CPU, the size that it will get.
     pub(crate) fn kilobytes_of(&self, cpu: u32) -> usize {
         if self.is_absent(cpu) {
             return self.kilobytes.load(Ordering::Relaxed);
@@ -37,13 +36,13 @@ impl Buffer {
         sizes.all(|size| size == first).then_some(first)
     }
 
-    /// Returns whether `cpu` has a small ring, as it was not present when that was made.
+    /// Returns whether `cpu` has a small ring, because it was absent when that was made.
     fn is_absent(&self, cpu: u32) -> bool {
         let absent = self.absent.get(cpu);
         absent.is_some_and(|absent| absent.load(Ordering::Relaxed))
     }
 
-    /// Returns the size to make a ring of `cpu` with, in KiB.
+    /// Returns the size of a new ring for `cpu`, in KiB.
     fn size_for(&self, cpu: u32) -> usize {
         match self.is_absent(cpu) {
             true => rings::OF_ABSENT,
@@ -51,8 +50,8 @@ impl Buffer {
         }
     }
 
-    /// Gives the CPUs that are online now, and were not present when their rings were made, rings
-    /// of the usual size, and working memory.
+    /// Gives online CPUs that were absent when their rings were made rings of the usual size, and
+    /// working memory.
     ///
     /// # Errors
     ///
@@ -64,7 +63,7 @@ impl Buffer {
             self.scratch.fill(cpu)?;
             let usual = || self.kilobytes.load(Ordering::Relaxed);
             let wanted = || self.is_absent(cpu).then(usual);
-            // Others are not kept from reading.
+            // Only these need the locks.
             if self.is_absent(cpu) {
                 self.resize_to(&wanted, Some(cpu))?;
             }
@@ -85,8 +84,8 @@ impl Buffer {
         self.rings.load().sub_buffer
     }
 
-    /// Gives each CPU that is or was present, or only CPU `one`, a ring of `kilobytes`. Events in
-    /// the buffer are kept; if they do not all fit, the newest are kept.
+    /// Gives each CPU that is or was present, or only CPU `one`, a ring of `kilobytes`. Events are
+    /// kept, the newest if they do not all fit.
     ///
     /// # Errors
     ///
@@ -101,8 +100,8 @@ impl Buffer {
         }
     }
 
-    /// As [`resize`](Self::resize), to the size that `wanted` returns, if any, while no other size
-    /// can be set.
+    /// [`resize`](Self::resize) to the size that `wanted` returns, if any, evaluated while no other
+    /// size can be set.
     fn resize_to(&self, wanted: &dyn Fn() -> Option<usize>, one: Option<u32>) -> Result {
         let making = self.local_clock.making();
         let mut reading = self.reading();
@@ -130,7 +129,7 @@ impl Buffer {
             Some(ring) if stays(cpu, ring) => Ok(ring.clone()),
             _ => rings::make(cpu, (kilobytes, old.sub_buffer), old.clock, &making),
         })?;
-        // Allocated before anything changes: nothing may fail after that.
+        // Allocate before anything changes: nothing may fail after that.
         let mut room = Pieces::of(old.iter().map(|ring| &**ring))?;
         let successor = Arc::new(Successor(Some(new.clone())), GFP_KERNEL)?;
         let none = Arc::new(Successor(None), GFP_KERNEL)?;
@@ -142,8 +141,8 @@ impl Buffer {
             }
             None => self.kilobytes.store(kilobytes, Ordering::Relaxed),
         }
-        // A writer that finds a ring closed needs its successor, which must be switched as the
-        // ring is: a hit may switch the rings at any time, and switches a successor that it finds.
+        // A writer that finds a ring closed uses its successor, which must have the ring's
+        // switches: a hit may switch the rings at any time, and then also switches the successor.
         self.set_up(&new);
         let no_longer = self.successor.swap(successor);
         self.enable(&new);
@@ -153,13 +152,13 @@ impl Buffer {
         drop(old);
         let old = self.replace(&mut reading.state, new.clone());
         drop(mappings);
-        // No writer uses the old rings after this.
+        // No writer uses the old rings from here on.
         let old = old.wait();
         drop(no_longer);
         drop(self.successor.swap(none));
         for (from, to) in old.iter().zip(new.iter()) {
-            // A ring that stays is on both sides: its reader is taken twice, and
-            // `take_over` refuses.
+            // A ring that stays is on both sides; `take_over` refuses it, because it cannot get a
+            // second reader.
             to.take_over(from, &mut room);
         }
         Ok(())
@@ -202,8 +201,7 @@ impl Buffer {
         self.rings.load().clock
     }
 
-    /// Takes the times of events from `clock`. Events in the buffer are lost: times of
-    /// two clocks cannot be compared.
+    /// Changes the clock. Events in the buffer are lost: times of two clocks cannot be compared.
     ///
     /// # Errors
     ///
@@ -228,20 +226,20 @@ impl Buffer {
         Ok(())
     }
 
-    /// Replaces the rings by `rings`, and returns the old ones, to which writers may
-    /// still write. Called with the readers' lock and the lock of the mappings held. The
-    /// caller releases the latter before it waits for the writers: a task that maps may
-    /// wait for it with the lock of its address space held.
+    /// Replaces the rings by `rings`, and returns the old ones, which writers may still use. Called
+    /// with the readers' lock and the lock of the mappings held. The caller must release the latter
+    /// before it waits for the writers: a task that maps may wait for it while holding the lock of
+    /// its address space.
     pub(super) fn replace(&self, state: &mut State, rings: Arc<RingSet>) -> Used<RingSet> {
         state.live = rings.clone();
         self.set_up(&rings);
         let replaced = self.rings.swap(rings.clone());
-        // A hit may have switched the replaced rings on or off meanwhile.
+        // A hit may have switched the old rings meanwhile.
         self.enable(&rings);
         replaced
     }
 
-    /// Makes `rings` record what the buffer is to record, before hits find them.
+    /// Prepares `rings` for recording, before hits find them.
     fn set_up(&self, rings: &RingSet) {
         self.enable(rings);
         for ring in rings.iter() {

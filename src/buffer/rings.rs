@@ -15,11 +15,11 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Least number of sub-buffers of a CPU, without the reader's: one that is written, and
-/// one in between.
+/// Least number of sub-buffers of a CPU, without the reader's: one being written, and one between
+/// writer and reader.
 const MIN_SLOTS: usize = 2;
 
-/// What a fast reservation may call.
+/// How much a fast reservation may call.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
     /// No function.
@@ -28,7 +28,7 @@ pub(crate) enum Pace {
     Fast,
 }
 
-/// A CPU's ring, counted: it may outlive the buffer's reference.
+/// A CPU's ring, reference-counted.
 pub(super) type Shared = ring::Shared<Pages, Hands>;
 
 /// The rings, replaced as a whole: all times in them are of one clock, and all
@@ -41,7 +41,7 @@ pub(super) struct RingSet {
     pub(super) sub_buffer: usize,
 }
 
-/// What replaces closed rings; `None` while none are closed.
+/// The successor of closed rings; `None` while none are closed.
 pub(super) struct Successor(pub(super) Option<Arc<RingSet>>);
 
 /// A borrowed clock.
@@ -67,7 +67,7 @@ impl ring::FastClock for ByReference<'_> {
     }
 }
 
-/// A borrowed clock that calls no more than its pace allows.
+/// A borrowed clock, limited by a pace.
 pub(super) struct Paced<'a>(pub(super) ByReference<'a>, pub(super) Pace);
 
 impl ring::FastClock for Paced<'_> {
@@ -158,9 +158,9 @@ pub(super) fn slots(kilobytes: usize, sub_buffer: usize) -> Result<usize> {
     Ok(whole.saturating_add(part).max(MIN_SLOTS))
 }
 
-/// Returns the number of sub-buffers more that a ring of `count` has, so that others can be
-/// lent to pipes meanwhile: as much as a pipe holds by default, and at most as many again.
-/// Memory that shares a page cannot be lent.
+/// Returns the number of spare sub-buffers for a ring of `count`, which replace those lent to
+/// pipes: as much as a pipe holds by default, but no more than the ring has. Sub-buffers smaller
+/// than a page cannot be lent.
 fn spares(count: usize, sub_buffer: usize) -> usize {
     const PIPE: usize = 64 * 1024;
     if sub_buffer % PAGE_SIZE == 0 {
@@ -170,9 +170,9 @@ fn spares(count: usize, sub_buffer: usize) -> usize {
     }
 }
 
-/// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes,
-/// with the times of `clock`. The buffer must have it before `making` is dropped. The ring is
-/// disabled: the buffer knows whether it records, and enables it before hits find it.
+/// Makes an empty ring of `kilobytes` for `cpu`, in sub-buffers of `sub_buffer` bytes, with times
+/// by `clock`. The buffer must have it before `making` is dropped. The ring is disabled; the buffer
+/// enables it, if it records, before hits find it.
 ///
 /// # Errors
 ///

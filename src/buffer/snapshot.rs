@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets rings aside with their records.
+//! Snapshots: setting rings aside with their records.
 //!
 //! Taking a snapshot replaces the CPUs' rings by empty ones; the old rings are the
 //! snapshot. Nothing is copied, and every hit finds a ring. The rings of the previous
@@ -16,7 +16,7 @@ use super::{
 use core::{mem, sync::atomic::Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// A snapshot that nobody has taken yet.
+/// A new snapshot without records.
 pub(crate) struct EmptySnapshot(Arc<RingSet>);
 
 impl Buffer {
@@ -33,7 +33,7 @@ impl Buffer {
         self.set_aside((&mut self.reading(), &making), one)
     }
 
-    /// As [`Buffer::take_snapshot`], by who has the readers' lock.
+    /// [`Buffer::take_snapshot`] with the readers' lock held.
     fn set_aside(
         &self,
         (reading, making): (&mut Reading<'_>, &Making<'_>),
@@ -89,8 +89,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Makes an empty snapshot if there is none, so that taking the next one needs little
-    /// memory. Returns what was made, for [`Buffer::give_back_snapshot`].
+    /// Makes an empty snapshot if there is none, so that taking the next one needs little memory.
+    /// Returns the new one, for [`Buffer::give_back_snapshot`].
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl Buffer {
         Ok(Some(EmptySnapshot(empty)))
     }
 
-    /// Frees the snapshot that was made for what was then refused, if it is still the same. If
-    /// another trigger counted on it meanwhile, its next snapshot takes the memory itself.
+    /// Frees a snapshot that was made for a trigger that was refused, if it is still the same. If
+    /// another trigger relied on it meanwhile, its next snapshot allocates the memory itself.
     ///
     /// Context: process, may sleep.
     pub(crate) fn give_back_snapshot(&self, empty: EmptySnapshot) {
@@ -125,23 +125,23 @@ impl Buffer {
         drop(old);
     }
 
-    /// Requests a snapshot of all CPUs, for [`Buffer::take_requested_snapshot`]. Returns
-    /// false if that has been done before.
+    /// Requests a snapshot of all CPUs, for [`Buffer::take_requested_snapshot`]. Returns false if a
+    /// request is pending.
     ///
     /// Context: any.
     pub(crate) fn request_snapshot(&self) -> bool {
         let requested = &self.snapshot_requested;
-        // In one order with what starts the worker.
+        // Ordered with the start of the worker.
         !requested.load(Ordering::Relaxed) && !requested.swap(true, Ordering::SeqCst)
     }
 
-    /// Takes the snapshot that a hit has requested, if one has. Without memory, or while a
-    /// ring is mapped, none is taken: the log says so once, until one is taken again, as hits may
-    /// request them all the time, also those of what writes the log.
+    /// Takes a snapshot if a hit has requested one. Without memory, or while a ring is mapped,
+    /// takes none: the log says so once, until one succeeds, because hits may request them all the
+    /// time, even hits of code that writes the log.
     ///
     /// Context: process, may sleep.
     pub(crate) fn take_requested_snapshot(&self) {
-        // Under the lock, so that who finds none requested also finds the one that was.
+        // With the lock held, whoever finds no request also finds the snapshot of the last one.
         let making = self.local_clock.making();
         let mut reading = self.reading();
         if self.snapshot_requested.swap(false, Ordering::SeqCst) {

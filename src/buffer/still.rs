@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The newest events, without memory and without consuming them: for a kernel that oopses.
+//! Finds the newest events without allocating and without consuming them, for a kernel that oopses.
 
 use super::recording::Buffer;
 use crate::{
@@ -19,15 +19,15 @@ const ROOM: usize = if MAX_PAGE_BYTES < 8192 {
     8192 / WORD
 };
 
-/// What is needed to find the newest events, allocated in advance.
+/// Memory for finding the newest events, allocated in advance.
 pub(crate) struct StillTools {
     newest: Newest,
-    /// Where the payload of one is copied.
+    /// Holds a copy of one payload.
     room: Vec<AtomicU32>,
 }
 
 impl StillTools {
-    /// Allocates it.
+    /// Allocates the memory.
     ///
     /// # Errors
     ///
@@ -51,19 +51,18 @@ impl Buffer {
         crate::kapi::context::on_this_cpu(|here| self.switch_in_hit(false, here));
     }
 
-    /// Waits until what tells hits that recording is off has reached all CPUs.
+    /// Waits until all CPUs see that recording is off.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn settle_after_oops(&self) {
+    pub(crate) fn wait_until_off(&self) {
         self.set_on(false);
     }
 
-    /// Calls `each` with the newest events of all CPUs, or of `cpu`, at most `most`, in the order
-    /// of their times, with the clock and the CPU. Returns the CPUs whose events somebody was
-    /// reading, which are left out.
+    /// Calls `each` with the newest events of all CPUs, or of `cpu`, at most `most`, by time, with
+    /// clock and CPU. Returns the number of CPUs that are left out because of an active reader.
     ///
-    /// Context: any if `is_last`: the kernel panics, and nothing is freed. Process otherwise. Nobody
-    /// records.
+    /// Context: any if `is_last`: the kernel panics, and nothing is freed. Process otherwise.
+    /// Nothing is recorded meanwhile.
     pub(crate) fn newest(
         &self,
         tools: &mut StillTools,
@@ -75,7 +74,8 @@ impl Buffer {
         let StillTools { newest, room } = tools;
         let mut busy = 0usize;
         newest.begin(most);
-        // Other readers would find that there is one, and what they clear or replace would stay.
+        // Exclude other readers: they would find each ring's reader busy, and fail to clear or
+        // replace the rings.
         let reading = (!is_last).then(|| self.readers.lock());
         for ring in rings.some(cpu) {
             if !ring.each_still(&mut |event| newest.see(event)) {
@@ -91,7 +91,7 @@ impl Buffer {
             }
         }
         if !is_last {
-            // It may be the last reference, as somebody may have replaced the rings meanwhile.
+            // This may drop the last reference, if the rings were replaced meanwhile.
             drop(ManuallyDrop::into_inner(rings));
         }
         busy

@@ -17,8 +17,7 @@ pub(crate) fn reading(compared: Comparison) -> ClockReading {
     }
 }
 
-/// Returns the time by `clock`. It is correct even if the counter has jumped and has not
-/// been checked since.
+/// Returns the time by `clock`, correct even if the counter has jumped and was not checked since.
 ///
 /// Context: process.
 pub(crate) fn now_by(clock: Clock) -> u64 {
@@ -31,8 +30,8 @@ pub(crate) fn now_by(clock: Clock) -> u64 {
 
 /// When a buffer was last emptied, and by which clock.
 ///
-/// A snapshot keeps the times of the clock with which it was taken: these are not compared with a
-/// time of another one.
+/// A snapshot keeps the times of the clock that it was taken with; times of different clocks are
+/// not compared.
 pub(crate) struct Cleared {
     at: AtomicU64,
     /// The clock, as a `u8`.
@@ -40,7 +39,7 @@ pub(crate) struct Cleared {
 }
 
 impl Cleared {
-    /// Notes the time 0 of the clock with which buffers begin.
+    /// Notes time 0 of the default clock.
     pub(crate) const fn new() -> Self {
         Self {
             at: AtomicU64::new(0),
@@ -58,7 +57,7 @@ impl Cleared {
         self.by.store(clock as u8, Ordering::Relaxed);
     }
 
-    /// Returns the time by `clock`; 0, where its times begin, if it was noted by another one.
+    /// Returns the time by `clock`, or 0 if it was noted by another clock.
     pub(crate) fn by(&self, clock: Clock) -> u64 {
         // CAST: As above.
         match self.by.load(Ordering::Relaxed) == clock as u8 {

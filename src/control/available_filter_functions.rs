@@ -10,7 +10,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -22,7 +21,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
             }
             Ok(())
         }
-        // Without memory the answer is not that there are none.
+        // Running out of memory must not look like an empty list.
         Err(refusal) if refusal.kind == Kind::NoMemory || !refusal.has_detail() => Err(fmt::Error),
         Err(refusal) => writeln!(out, "# none: {}", Plain(refusal.detail())),
     }

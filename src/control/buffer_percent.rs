@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `buffer_percent`: how full a ring wakes the readers of its pages that wait.
+//! `buffer_percent`: how full a ring must be to wake waiting readers of its pages.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{engine::language::setting, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `buffer_size_kb`: the size of each CPU's buffer, in KiB; `X` if they differ.
-//! `buffer_subbuf_size_kb`: that of the sub-buffers of all.
+//! `buffer_subbuf_size_kb`: the size of all sub-buffers.
 
 use super::{
     rejected::{while_mapped, Rejected},
@@ -19,7 +19,7 @@ use kernel::sync::Arc;
 /// Bytes of the smallest sub-buffer.
 const PAGE: usize = 4096;
 
-/// What the files of sizes of rings expect.
+/// The values that the size files accept.
 const KILOBYTES: &str = "KiB of a CPU's ring, at least 1, such as 1408";
 
 /// Returns the KiB that a user wrote, at least 1.
@@ -29,7 +29,7 @@ fn kilobytes(text: &[u8], expects: &str) -> Result<usize, Refusal> {
     kilobytes.ok_or_else(|| setting::out_of_range(expects))
 }
 
-/// The file.
+/// `buffer_size_kb`.
 pub(super) const BUFFER_SIZE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -65,8 +65,8 @@ fn store_of_cpu(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
     result.map_err(while_mapped)
 }
 
-/// `buffer_subbuf_size_kb`: the size of the sub-buffers. One that is written is
-/// rounded up to a power of two pages.
+/// `buffer_subbuf_size_kb`: the size of the sub-buffers. A written size is rounded up to a power of
+/// two of pages.
 pub(super) const SUB_BUFFER_SIZE: TextOps<Instance> = TextOps {
     store: Some(store_of_sub_buffer),
     ..TextOps::shows(show_of_sub_buffer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `call_string_size`: how many bytes of user memory the events of whole system calls record of an
-//! argument.
+//! `call_string_size`: bytes of user memory recorded per argument by the events of whole system
+//! calls.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

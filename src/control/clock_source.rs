@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `clock_source`: what the clock `local` is taken from.
+//! `clock_source`: the source of the clock `local`.
 
 use super::text::TextOps;
 use crate::{kapi::clock, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(_tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -7,7 +7,7 @@ use crate::{engine::language::setting, options::DumpOnOops, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file: the number that the kernel has for `ftrace_dump_on_oops`, and how many events.
+/// The file: the mode, as the kernel's `ftrace_dump_on_oops`, and the number of events.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files `enable` below `events`: of an event, of a group, and of all. They show one character:
-//! `0`, `1`, `X` where events differ, `?` where there are none.
+//! The files `enable` of an event, of a group, and of all events. They show one character: `0`,
+//! `1`, `X` if events differ, or `?` if there are none.
 
 use super::{
     member::{EventMember, Members},
@@ -53,7 +53,7 @@ fn show_group(members: &Arc<Members>, out: &mut dyn fmt::Write) -> fmt::Result {
     let registry = members.instance.tracer.registry.lock();
     let events = registry.events().filter(|event| members.has(event));
     let state = state(&members.instance, events);
-    // Those that nobody has used are disabled.
+    // Ready-made events that were never used count as disabled.
     let mut is_any_unmade = false;
     if let Some(group) = members.ready() {
         registry.each_unmade(&mut |of, _| {
@@ -96,11 +96,11 @@ fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
 fn store_all(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     let on = setting::switch(text)?;
     let mut registry = instance.tracer.registry.lock();
-    // Nobody who looks at ready-made events asks for their hits.
+    // Ready-made events that were merely looked at stay disabled.
     Ok(registry.set_enabled(instance.id, |event| !on || event.is_used(), on)?)
 }
 
-/// One character for whether `events` are enabled in `instance`.
+/// Returns the character for the state of `events` in `instance`.
 fn state<'a>(instance: &Instance, events: impl Iterator<Item = &'a Arc<Event>>) -> char {
     let (mut on, mut off) = (false, false);
     for event in events {

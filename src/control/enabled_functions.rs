@@ -11,7 +11,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -33,7 +32,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         }
         result?;
     }
-    // As long as the names are looked up, others need not wait.
+    // Looking the names up takes long; let others use the registry.
     drop(registry);
     sort(&mut functions);
     let mut rest = functions.iter().peekable();

@@ -7,7 +7,6 @@ use crate::tracer::Tracer;
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     truncate: Some(truncate),
@@ -19,7 +18,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
 }
 
 fn store(_tracer: &Arc<Tracer>, _text: &[u8]) -> Result<(), Rejected> {
-    // Opening it cleared it.
+    // Opening the file cleared the log.
     Ok(())
 }
 

@@ -77,13 +77,13 @@ pub(super) const OF_EVENT: &[&Described] = &[
     &EVENT_HIST_GRAPH,
 ];
 
-/// The directory `events`, for the registry.
+/// The directory `events`, as the registry uses it.
 struct EventsDirectory {
     instance: Arc<Instance>,
     events: Arc<Dir>,
 }
 
-/// What makes the directories of groups in `events`.
+/// Returns the factory of group directories in `events`.
 ///
 /// # Errors
 ///
@@ -134,13 +134,12 @@ impl Directory for EventsDirectory {
     }
 }
 
-/// The directory of a group with permanent events, such as system calls. There are hundreds of
-/// these, in each instance, of which few are used. So their directories are made when somebody
-/// first enters that of the group.
+/// The directory of a group with permanent events, such as system calls: hundreds in each instance,
+/// of which few are used. Their directories are made when a task first enters the group's.
 struct LateGroup(LateDir<OfGroup>);
 
-/// The directory of a group with ready-made events. The directories of these are made when
-/// somebody first enters that of the group; the events, when somebody first uses them.
+/// The directory of a group with ready-made events. Their directories are made when a task first
+/// enters the group's, the events on first use.
 struct ReadyDirectory(LateDir<OfReady>);
 
 impl EventGroup for ReadyDirectory {
@@ -157,8 +156,8 @@ impl EventGroup for ReadyDirectory {
     }
 }
 
-/// The directory of a ready-made event, as long as the event is made, or another one of that
-/// name is defined. The directory is there before and afterwards.
+/// The directory of a ready-made event, while the event exists, or another one of that name is
+/// defined. The directory remains when the event is removed.
 struct ReadyFiles(Arc<EventMember>);
 
 impl EventFiles for ReadyFiles {
@@ -173,12 +172,12 @@ impl Drop for ReadyFiles {
     }
 }
 
-/// What makes what is in the directory of a group with ready-made events.
+/// Makes the contents of a group directory with ready-made events.
 struct OfReady {
     members: Arc<Members>,
     group: &'static ReadyGroup,
     points: Arc<Tracepoints>,
-    /// The events whose tracepoints the kernel has, once somebody has asked for one.
+    /// The events whose tracepoints the kernel has; empty before the first request.
     ready: Pin<KBox<Mutex<Vec<Arc<EventMember>>>>>,
 }
 
@@ -205,7 +204,7 @@ impl OfReady {
         Ok(all)
     }
 
-    /// Returns the event `name`; `None` if no ready-made event is called so.
+    /// Returns the ready-made event `name`, if there is one.
     ///
     /// # Errors
     ///
@@ -234,7 +233,7 @@ impl LateFill for OfReady {
         })
     }
 
-    /// The directories stay.
+    /// Does nothing: the directories stay.
     fn change(&self, _: &mut GroupEntries, _: &Arc<Dir>) -> Result {
         Ok(())
     }
@@ -247,7 +246,7 @@ impl EventGroup for LateGroup {
     }
 }
 
-/// What makes what is in the directory of such a group.
+/// Makes the contents of a group directory with permanent events.
 struct OfGroup {
     members: Arc<Members>,
     permanent: Permanent,
@@ -257,7 +256,7 @@ impl LateFill for OfGroup {
     type Files = GroupEntries;
 
     fn fill(&self, directory: &Arc<Dir>) -> Result<GroupEntries> {
-        /// About what a directory takes.
+        /// Approximate memory of a directory, in bytes.
         const BYTES: usize = 2048;
 
         let events = || {
@@ -285,13 +284,13 @@ impl LateFill for OfGroup {
         })
     }
 
-    /// Permanent events are never replaced.
+    /// Does nothing: permanent events are never replaced.
     fn change(&self, _: &mut GroupEntries, _: &Arc<Dir>) -> Result {
         Ok(())
     }
 }
 
-/// What is in the directory of such a group.
+/// The contents of a group directory with permanent events.
 struct GroupEntries {
     _events: Vec<LateDir<OfEvent>>,
     _files: [TreeFile; 2],
@@ -305,7 +304,7 @@ fn group_files(directory: &Arc<Dir>, members: &Arc<Members>) -> Result<[TreeFile
     ])
 }
 
-/// The directory of another group.
+/// The directory of a group of defined events.
 struct GroupDirectory {
     instance: Arc<Instance>,
     directory: Arc<Dir>,
@@ -318,7 +317,7 @@ impl EventGroup for GroupDirectory {
     }
 }
 
-/// Makes the directory of `event` in that of its group, `group`.
+/// Makes the directory of `event` in that of its `group`.
 fn event_directory(
     instance: &Arc<Instance>,
     group: &Arc<Dir>,
@@ -330,7 +329,7 @@ fn event_directory(
     Ok(directory)
 }
 
-/// What makes the files of an event.
+/// Makes the files of an event.
 struct OfEvent(Arc<EventMember>);
 
 impl LateFill for OfEvent {
@@ -356,7 +355,7 @@ impl LateFill for OfEvent {
         })
     }
 
-    /// The event that the directory is now of may have functions where the former had none.
+    /// Adds or removes the file `functions`, after the directory was handed to another event.
     fn change(&self, files: &mut EventEntries, directory: &Arc<Dir>) -> Result {
         if self.has_functions() != files.functions.is_some() {
             files.functions = self.functions(directory)?;
@@ -366,7 +365,7 @@ impl LateFill for OfEvent {
 }
 
 impl OfEvent {
-    /// Returns whether the event has functions now.
+    /// Returns whether the event has functions.
     fn has_functions(&self) -> bool {
         let event = self.0.event();
         event.is_some_and(|event| event.format.has_functions)
@@ -386,7 +385,6 @@ struct EventEntries {
     functions: Option<TreeFile>,
 }
 
-/// The directory of an event.
 struct EventDirectory(LateDir<OfEvent>);
 
 impl EventFiles for EventDirectory {
@@ -406,7 +404,7 @@ const FORMAT: TextOps<EventMember> = TextOps {
     ..TextOps::shows(show_format)
 };
 
-/// Makes a ready-made event that nobody has used.
+/// Makes a ready-made event on first use.
 fn make_event(member: &Arc<EventMember>) -> Result {
     member.made().map(drop)
 }

@@ -2,8 +2,8 @@
 
 //! `events/GROUP/EVENT/filter`: which hits of an event are recorded.
 //!
-//! A filter that is refused leaves the current one; the file then shows
-//! what was refused and why, until the next one is accepted.
+//! A refused filter leaves the current one active; the file then shows the refused text and the
+//! reason, until a filter is accepted.
 
 use super::{member::EventMember, rejected::Rejected, text::TextOps};
 use crate::{
@@ -18,7 +18,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -71,7 +70,7 @@ fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
     }
 }
 
-/// Returns a list of one event with its filter.
+/// Returns a list of one event and its filter.
 fn one(event: Arc<Event>, filter: Option<Filter>) -> Result<Vec<(Arc<Event>, Option<Filter>)>> {
     let mut list = Vec::new();
     list.push((event, filter))?;

@@ -11,7 +11,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps::shows(show);
 
 fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -35,13 +34,13 @@ fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
         });
         result.map_err(|_| fmt::Error)?;
     }
-    // To find the names of tens of thousands takes a second, for which others need not wait.
+    // Finding tens of thousands of names takes a second; let others use the registry.
     drop(registry);
     sort(&mut functions);
     let mut all = functions.iter().peekable();
     while let Some((address, hits)) = all.next() {
         let mut hits = *hits;
-        // Several probes of the event may be of one function.
+        // Several probes of the event may include one function.
         while let Some((_, more)) = all.next_if(|(other, _)| other == address) {
             hits = hits.wrapping_add(*more);
         }
@@ -50,7 +49,7 @@ fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the name of the function at an address, and its module in brackets.
+/// Displays the function at an address, and its module in brackets.
 pub(super) struct FunctionName(pub(super) u64);
 
 impl fmt::Display for FunctionName {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/GROUP/filter`: a filter for those events of a group that have its
-//! fields.
+//! `events/GROUP/filter`: a filter for those events of a group that have its fields.
 //!
-//! Where none has, the filters of all stay as they are.
+//! If no event has them, all filters stay unchanged.
 
 use super::{member::Members, rejected::Rejected, text::TextOps};
 use crate::{
@@ -19,7 +18,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<Members> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -57,14 +55,14 @@ fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
         return Ok(());
     }
     for event in of_group {
-        // Groups may have many events, and filters many terms.
+        // A group may have many events, and a filter many terms.
         if context::is_being_killed() {
             return Err(EINTR.into());
         }
         let layout = &event.format.layout;
         match Filter::compile(text, layout, &mut KernelFunctions(None)) {
             Ok(filter) => filters.push((event.clone(), Some(filter)))?,
-            // That does not mean that the event has not the fields.
+            // This does not mean that the event lacks the fields.
             Err(refusal) if refusal.kind == Kind::NoMemory => return Err(ENOMEM.into()),
             Err(_) => {}
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files whose text describes the binary layout, or tells tools that look for
-//! a file that there is nothing in it.
+//! Files that describe the binary layout, and files that are empty because tools look for them.
 //!
 //! The texts have the form of tracefs, which libtraceevent parses.
 
@@ -46,8 +45,8 @@ fn show_header_event(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt
     ))
 }
 
-/// `events/ftrace/EVENT/format` of the built-in event with the number `ID`. trace-cmd wants
-/// one format of the group `ftrace` at least.
+/// `events/ftrace/EVENT/format` of the predefined event with id `ID`. trace-cmd requires at least
+/// one format in the group `ftrace`.
 pub(super) const fn builtin_format<const ID: u16>() -> TextOps<Instance> {
     TextOps::shows(show_format::<ID>)
 }
@@ -59,7 +58,7 @@ fn show_format<const ID: u16>(_: &Arc<Instance>, out: &mut dyn fmt::Write) -> fm
     }
 }
 
-/// `printk_formats`: none.
+/// `printk_formats`: empty.
 pub(super) const PRINTK_FORMATS: TextOps<Instance> = TextOps::shows(show_nothing);
 
 fn show_nothing(_instance: &Arc<Instance>, _out: &mut dyn fmt::Write) -> fmt::Result {

@@ -2,9 +2,9 @@
 
 //! `events/GROUP/EVENT/hist` and `hist_graph`: what the event's histograms have counted.
 //!
-//! The text is made as it is read, one entry after the other, from what had been counted at the
-//! first read. Between two reads nothing of a histogram is held but its number: who reads slowly
-//! keeps no histogram that is removed meanwhile, and nothing that it uses.
+//! The text is made as it is read, one entry after the other, from the counts at the first read.
+//! Between two reads only the number of a histogram is kept: a slow reader keeps no removed
+//! histogram alive.
 
 use super::{member::EventMember, rejected::Logged, text};
 use crate::{
@@ -38,34 +38,33 @@ use kernel::{
 /// Bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
 
-/// What ends the text of a histogram that is there no more when its text is read on.
+/// Replaces the rest of a histogram that is removed between two reads.
 const REMOVED: &[u8] = b"# removed or cleared while it was read\n";
 
-/// Either file. It tells by `poll` when the histograms have changed.
+/// `hist` or `hist_graph`. `poll` reports when the histograms have changed.
 pub(crate) struct HistFile;
 
-/// What the openings of such a file share.
+/// The data of such a file.
 pub(crate) struct HistData {
-    /// Whose histograms are shown.
+    /// The event whose histograms are shown.
     pub(super) member: Arc<EventMember>,
     /// Whether it is `hist_graph`.
     pub(super) as_graph: bool,
 }
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenHist {
     member: Arc<EventMember>,
     as_graph: bool,
     #[pin]
     pass: Mutex<Option<HistPass>>,
-    /// The number of hits when the text was begun; 0 before.
+    /// The number of hits at the start of the text; 0 before.
     read: AtomicU64,
-    /// The number of hits when the text was begun, or at the last `poll`, or when it was opened.
+    /// The number of hits at the start of the text, at the last `poll`, or at the opening.
     polled: AtomicU64,
 }
 
-/// Returns what the hits of the event do now.
+/// Returns the plan of the event.
 fn plan(member: &EventMember) -> Option<Arc<Plan>> {
     let event = member.event();
     let file = event.and_then(|event| event.file(member.instance.id));
@@ -106,7 +105,7 @@ impl File for HistFile {
     ) -> Result<usize> {
         if *offset == 0 {
             open.member.check()?;
-            // Hits that are counted while the text is made are news.
+            // Hits during the read count as new.
             let hits = hits(&open.member);
             open.read.store(hits, Ordering::Relaxed);
             open.polled.store(hits, Ordering::Relaxed);
@@ -118,8 +117,8 @@ impl File for HistFile {
         text::read_only(open.member.tracer(), file, from)
     }
 
-    /// As in the kernel: it can be read once there are hits that were not read, and what is
-    /// urgent are hits since the last call.
+    /// As in the kernel: readable if there are hits that were not read; urgent if there are hits
+    /// since the last call.
     fn poll<'open>(open: &'open OpenHist, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let member = &open.member;
         let instance = &member.instance;
@@ -142,7 +141,7 @@ impl File for HistFile {
 }
 
 impl OpenHist {
-    /// Reads at `offset` of the text, and moves it.
+    /// Reads at `offset` of the text, and advances it.
     ///
     /// # Errors
     ///
@@ -151,7 +150,7 @@ impl OpenHist {
     fn read_text(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
         let mut guard = self.pass.lock();
-        // A reader that goes back sees what has been counted by now.
+        // A reader that seeks back sees the current counts.
         if at == 0 || guard.as_ref().is_some_and(|pass| at < pass.offset) {
             *guard = None;
         }
@@ -182,12 +181,12 @@ impl OpenHist {
 struct HistPass {
     /// The numbers of the event's histograms.
     histograms: Vec<u64>,
-    /// The index of the one whose text is made.
+    /// The index of the current one.
     index: usize,
-    /// Its text, once that has begun.
+    /// Its text, once begun.
     printing: Option<Printing<()>>,
     names: HistNames,
-    /// Text that is made and not yet read; it begins at `offset` of the file.
+    /// Text that is not yet read; it begins at `offset` of the file.
     text: Vec<u8>,
     offset: usize,
 }
@@ -244,7 +243,7 @@ impl HistPass {
         Ok(!self.text.is_empty())
     }
 
-    /// Makes more text of the histogram in which `action` counts; returns whether that was all.
+    /// Makes more text of the histogram of `action`; returns whether it is complete.
     fn fill_of(&mut self, action: &Action, member: &EventMember, as_graph: bool) -> Result<bool> {
         let Some(histogram) = action.counts() else {
             return Ok(true);
@@ -283,18 +282,18 @@ impl HistPass {
     }
 }
 
-/// The names that the kernel knows.
+/// The kernel's names, for a histogram.
 struct HistNames {
     symbols: KernelNames,
     former_code: Arc<FormerCode>,
-    /// When the histogram has begun.
+    /// When the histogram began, see [`Histogram::begin`].
     since: u64,
-    /// The system calls by their numbers, ascending; empty before a histogram needs them.
+    /// The names of system calls by number, ascending; empty until needed.
     calls: Vec<(u32, Vec<u8>)>,
 }
 
 impl HistNames {
-    /// Learns the names that `histogram` needs.
+    /// Looks up the names that `histogram` needs.
     ///
     /// # Errors
     ///

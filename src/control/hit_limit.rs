@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `hit_limit`: how often a probe may be hit, a second and CPU.
+//! `hit_limit`: most hits of a probe per second and CPU.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{engine::language::setting, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

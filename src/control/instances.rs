@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `instances`: in it, `mkdir NAME` makes an instance and `rmdir NAME` removes it.
+//! `instances`: `mkdir NAME` in it makes an instance, and `rmdir NAME` removes it.
 //!
-//! `rmdir` closes the count of openings below the directory, which fails unless it is 0. From
+//! `rmdir` closes the count of open files below the directory, which fails unless it is 0. From
 //! then on no task uses the instance from outside. The registry then disables its events, and
-//! takes its buffer out of all plans and recorders, before the last reference to the buffer is
-//! dropped. Unlike ftrace's, instances do not keep the module from being unloaded: they are its
-//! own directories.
+//! removes its buffer from all plans and recorders, before the last reference to the buffer is
+//! dropped. Unlike in ftrace, instances do not prevent unloading of the module: they are its own
+//! directories.
 
 use super::{
     named::{folder, Described},
@@ -28,25 +28,24 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(
     c"instances",
     "mkdir NAME: a directory with its own buffer, settings, and\n\
      files of the events; rmdir NAME removes it",
 );
 
-/// The instances that users have made, with their directories. They are removed when it is
-/// dropped: once the module is being unloaded, which no open file lets happen.
+/// The instances made by users, with their directories. Its drop removes them: when the module is
+/// unloaded, so that no file is open.
 pub(crate) struct InstancesDirectory {
     directory: UserDir<InDirectory>,
 }
 
-/// What is in `instances`.
+/// The contents of `instances`.
 struct InDirectory {
     tracer: Arc<Tracer>,
     /// The directory `instances`.
     directory: Arc<Dir>,
-    /// The size of each CPU's buffer in a new instance that is used, in KiB.
+    /// KiB of each CPU's ring in a new instance, after its first use.
     kilobytes: usize,
     /// Held while an instance is made or removed.
     made: Pin<KBox<Mutex<Vec<One>>>>,
@@ -56,15 +55,15 @@ struct InDirectory {
 struct One {
     name: CString,
     instance: Arc<Instance>,
-    /// How often its files are open.
+    /// The number of open files below the directory.
     openings: Arc<Openings>,
-    /// Dropped before the reference to the instance that the drop of `One` may be the last of.
+    /// Dropped before the reference to the instance, which may be the last one.
     files: InstanceFiles,
 }
 
 impl InstancesDirectory {
-    /// Makes the directory `instances` in `root`. An instance that is made there has a buffer of
-    /// `kilobytes` for each CPU.
+    /// Makes the directory `instances` in `root`. A new instance has a buffer of `kilobytes` for
+    /// each CPU.
     ///
     /// # Errors
     ///
@@ -85,8 +84,8 @@ impl InstancesDirectory {
         })
     }
 
-    /// Lets users make instances in debugfs. The module's loading does nothing behind this that
-    /// fails.
+    /// Allows users to make instances in debugfs. Nothing may fail after this while the module is
+    /// loaded.
     ///
     /// Context: process, may sleep.
     pub(crate) fn open(&mut self) {
@@ -96,7 +95,7 @@ impl InstancesDirectory {
 
 impl Subdirs for InDirectory {
     fn make(&self, name: &CStr) -> Result {
-        /// About what an instance takes without its rings, in bytes, and for each CPU.
+        /// Approximate memory of an instance without its rings, in bytes: fixed, and for each CPU.
         const MEMORY: (usize, usize) = (1 << 20, 32 << 10);
 
         let mut made = self.made.lock();
@@ -112,10 +111,10 @@ impl Subdirs for InDirectory {
         let name = CString::try_from(name)?;
         let openings = Openings::new()?;
         let directory = Dir::counted(&name, &self.directory, openings.clone())?;
-        // Until everything is made, no file of it can be opened.
+        // No file can be opened until everything is made.
         openings.close()?;
         let instance = Instance::new(&self.tracer, self.kilobytes)?;
-        // Those that came before it was known; they do with what they have otherwise.
+        // CPUs that came before the instance was registered; on failure they keep small rings.
         let _ = instance.buffer.give_to_arrived();
         let files =
             InstanceFiles::new(&instance, &directory).inspect_err(|_| instance.discard())?;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_events` and `dynamic_events`, two doors to the definitions. The former does not show or
-//! clear the events that others cause.
+//! `kprobe_events` and `dynamic_events`: the definitions. The former does not show or clear events
+//! that other events cause.
 //!
-//! Opening one for writing without appending, as the shell's `>` does, removes
-//! all events. Private events are not among them.
+//! Opening one for writing without appending, like the shell's `>`, removes all events, except
+//! private ones.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -17,23 +17,22 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `kprobe_events`.
 pub(super) const KPROBE_EVENTS: TextOps<Tracer> = of_definitions::<false>();
 
-/// `dynamic_events`, that with all definitions.
+/// The file `dynamic_events`.
 pub(super) const DYNAMIC_EVENTS: TextOps<Tracer> = of_definitions::<true>();
 
 const fn of_definitions<const ALL: bool>() -> TextOps<Tracer> {
     TextOps {
         store: Some(store),
         truncate: Some(truncate::<ALL>),
-        // A NUL is refused in any line, as by tracefs.
+        // As in tracefs, a NUL is refused in any line.
         ends_at_nul: false,
         ..TextOps::shows(show::<ALL>)
     }
 }
 
-/// Returns whether others cause the events of a class.
+/// Returns whether other events cause the events of a class.
 fn is_caused(class: &Class) -> bool {
     matches!(class.head, Head::Event | Head::Synthetic)
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text of files that show the events of a buffer and leave them there.
+//! The text of files that show the events of a buffer without consuming them.
 //!
-//! It is made as it is read, from a snapshot of each CPU's ring that is taken at
-//! the first read.
+//! It is made as it is read, from a snapshot of each CPU's ring at the first read.
 
 use super::scope::Scope;
 use crate::{
@@ -21,7 +20,7 @@ use kernel::{new_mutex, prelude::*, sync::Mutex};
 /// Bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
 
-/// The text of one opening.
+/// The text of one open file.
 #[pin_data]
 pub(super) struct Listing {
     #[pin]
@@ -30,20 +29,20 @@ pub(super) struct Listing {
 
 /// The text of one pass over the buffer.
 struct ListingPass {
-    /// What is to come; `None` where there is nothing to show.
+    /// The remaining events; `None` if there is nothing to show.
     events: Option<Iterators>,
     printer: Printer<PrintedText>,
-    /// Text that is made and not yet read; it begins at `offset` of the file.
+    /// Text that is not yet read; it begins at `offset` of the file.
     text: TextBuf,
     offset: usize,
-    /// CPUs whose first event was passed, when that is to be told.
+    /// CPUs whose first event was passed, if the start of each CPU is to be marked.
     started: Option<Vec<u32>>,
 }
 
 impl ListingPass {
     fn new(scope: &Scope) -> Result<Self> {
         if scope.side == Side::Snapshot {
-            // What a trigger has requested before is what the reader expects.
+            // A reader expects the snapshot that a trigger has requested.
             scope.instance.buffer.take_requested_snapshot();
         }
         let found = scope.instance.buffer.iterators(scope.side, scope.cpu)?;
@@ -56,7 +55,7 @@ impl ListingPass {
         }
     }
 
-    /// The text of a file that shows a snapshot where none is, or an empty one.
+    /// The text for a missing or empty snapshot.
     fn of_nothing(scope: &Scope, allocated: bool) -> Result<Self> {
         let mut text = TextBuf::new();
         text.add(|buf| {
@@ -102,7 +101,7 @@ impl ListingPass {
         })
     }
 
-    /// Makes more text; false at the end.
+    /// Makes more text; returns false at the end.
     fn fill(&mut self, instance: &Instance) -> Result<bool> {
         let mut any = false;
         let Some(events) = &mut self.events else {
@@ -118,21 +117,20 @@ impl ListingPass {
                 .and_then(|()| self.printer.add(instance, text, (clock, cpu), &event));
             match made {
                 Ok(()) => events.advance(),
-                // The text that is made is read first.
+                // The reader gets the text made so far first, and then the error.
                 Err(_) if any => break,
                 Err(error) => return Err(error.into()),
             }
             any = true;
         }
         let next = events.peek().map(|(_, event)| event.ts);
-        self.printer.settle(&mut self.text, next)?;
+        self.printer.fill_delay(&mut self.text, next)?;
         self.printer.forget();
         Ok(any)
     }
 }
 
-/// Adds the mark that the events of `cpu` begin, unless it is one of those that have `started`
-/// or none has.
+/// Marks the start of the events of `cpu`, unless `started` already contains it or marks are off.
 ///
 /// # Errors
 ///
@@ -155,14 +153,14 @@ fn mark_start(
 }
 
 impl Listing {
-    /// Nothing has been read.
+    /// Makes a listing of which nothing has been read.
     pub(super) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             pass <- new_mutex!(None),
         })
     }
 
-    /// Reads at `offset` of the text of what `scope` names, and moves it.
+    /// Reads at `offset` of the text for `scope`, and advances it.
     ///
     /// # Errors
     ///
@@ -176,7 +174,7 @@ impl Listing {
     ) -> Result<usize> {
         let at = usize::try_from(*offset).map_err(|_| EINVAL)?;
         let mut guard = self.pass.lock();
-        // A reader that goes back sees the buffer anew.
+        // A reader that seeks back sees the current events.
         if at == 0 || guard.as_ref().is_some_and(|pass| at < pass.offset) {
             *guard = None;
         }
@@ -203,7 +201,7 @@ impl Listing {
             if !pass.fill(&scope.instance)? {
                 return Ok(0);
             }
-            // A reader that begins far behind goes past all of the buffer.
+            // A reader that starts at a large offset skips all events.
             if context::is_being_killed() {
                 return Err(EINTR);
             }
@@ -211,8 +209,8 @@ impl Listing {
     }
 }
 
-/// Writes the header of `trace` for a buffer that holds the first of `events` of the second, in
-/// the form of the kernel's latency tracers. There is none over an empty buffer.
+/// Writes the header of `trace` in the kernel's latency format, for a buffer with the first of
+/// `events` of the second; nothing for an empty buffer.
 ///
 /// # Errors
 ///
@@ -239,7 +237,7 @@ fn write_latency_header(
     }
 }
 
-/// How the kernel is preempted, as far as its configuration says.
+/// The kernel's preemption model, as far as its configuration tells.
 const PREEMPTION: &str = if cfg!(CONFIG_PREEMPT_RT) {
     "PREEMPT_RT"
 } else if cfg!(CONFIG_PREEMPT_BUILD) {
@@ -250,7 +248,7 @@ const PREEMPTION: &str = if cfg!(CONFIG_PREEMPT_RT) {
     "NONE"
 };
 
-/// Tells who reads an empty snapshot what there is, and what can be done.
+/// Explains an empty snapshot and what can be written.
 ///
 /// # Errors
 ///

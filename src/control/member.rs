@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events and groups, for their files.
+//! The events and groups that files belong to.
 //!
-//! A ready-made event may not exist yet when its files do. A task that enters the directory holds
-//! a lock that the registry takes behind its own, so the event is made when one of the files is
+//! A ready-made event may not exist yet when its files do. A task that enters the directory holds a
+//! lock that is taken after the registry lock, so the event is only made when one of the files is
 //! used.
 
 use crate::{
@@ -19,20 +19,20 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// An event, for its files.
+/// The event of a file.
 #[pin_data]
 pub(crate) struct EventMember {
-    /// Whose event it is.
+    /// The instance of the event.
     pub(crate) instance: Arc<Instance>,
-    /// What makes the event, if it is ready-made.
+    /// The table row of a ready-made event.
     ready: Option<(&'static ReadyGroup, &'static ReadyRow)>,
-    /// `None` of a ready-made event that nobody has used.
+    /// `None` for a ready-made event before its first use.
     #[pin]
     event: Mutex<Option<Arc<Event>>>,
 }
 
 impl EventMember {
-    /// That of `event`.
+    /// Makes the member for `event`.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl EventMember {
         Self::with(instance, None, Some(event.clone()))
     }
 
-    /// That of a ready-made event, which is not made yet.
+    /// Makes the member for a ready-made event, which is not made yet.
     ///
     /// # Errors
     ///
@@ -74,13 +74,13 @@ impl EventMember {
         self.ready.map(|(_, row)| row.name)
     }
 
-    /// The event; `None` of a ready-made one that nobody has used. It may be defined no more, or
-    /// anew a moment later, unless the registry is held.
+    /// Returns the event; `None` for a ready-made one before its first use. Without the registry
+    /// lock, it may be removed or redefined at any time.
     pub(crate) fn event(&self) -> Option<Arc<Event>> {
         self.event.lock().clone()
     }
 
-    /// The event, which is made if it is ready-made and nobody has used it.
+    /// Returns the event; makes a ready-made one on first use.
     ///
     /// # Errors
     ///
@@ -97,21 +97,22 @@ impl EventMember {
         self.event().ok_or(ENODEV)
     }
 
-    /// Makes it another event, of the same name, or a ready-made one that nobody has used.
+    /// Replaces the event by another one of the same name; by `None` for a ready-made one that is
+    /// removed.
     pub(super) fn set_event(&self, event: Option<Arc<Event>>) {
         let before = core::mem::replace(&mut *self.event.lock(), event);
-        // Dropped with the lock released.
+        // Drop without the spin lock.
         drop(before);
     }
 }
 
-/// A group, for its files.
+/// The group of a file.
 #[pin_data]
 pub(crate) struct Members {
-    /// Whose events they are.
+    /// The instance of the events.
     pub(crate) instance: Arc<Instance>,
     group: CString,
-    /// What `filter` shows.
+    /// The text of `filter`.
     #[pin]
     pub(crate) filter: Mutex<Option<Vec<u8>>>,
 }
@@ -134,7 +135,7 @@ impl Members {
         )
     }
 
-    /// Makes those that are ready-made.
+    /// Makes the ready-made events of the group.
     ///
     /// # Errors
     ///
@@ -156,7 +157,7 @@ impl Members {
         ReadyGroup::named(self.group.to_bytes())
     }
 
-    /// Whether `event` is one of them.
+    /// Returns whether `event` belongs to the group.
     pub(crate) fn has(&self, event: &Event) -> bool {
         *event.format.group == *self.group
     }

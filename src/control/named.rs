@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a file or a directory says of itself: its name, its permissions, and the line that
-//! `README` has of it.
+//! The description of a file or directory: name, permissions, and line in `README`.
 
 use super::{
     rejected::Logged,
@@ -19,20 +18,20 @@ pub(super) const READ: u16 = 0o400;
 
 /// A file, or a directory with files of its own.
 pub(super) struct Described {
-    /// Its name, without the directories that it is in.
+    /// The last component of its path.
     pub(super) name: &'static CStr,
     /// Its permissions; 0 for a directory, whose permissions debugfs chooses.
     mode: u16,
-    /// What it is for, in lines of at most 56 characters.
+    /// Its purpose, for `README`, in lines of at most 56 characters.
     pub(super) help: &'static str,
 }
 
-/// A file with the permissions `mode`.
+/// Describes a file with the permissions `mode`.
 pub(super) const fn file(name: &'static CStr, mode: u16, help: &'static str) -> Described {
     Described { name, mode, help }
 }
 
-/// A directory.
+/// Describes a directory.
 pub(super) const fn folder(name: &'static CStr, help: &'static str) -> Described {
     file(name, 0, help)
 }
@@ -49,7 +48,7 @@ impl Described {
         TreeFile::new::<F>(self.name, self.mode, dir, data)
     }
 
-    /// Creates the file in `dir`, with a text that is of `of`.
+    /// Creates the text file in `dir`, with the data `of`.
     ///
     /// # Errors
     ///
@@ -65,7 +64,7 @@ impl Described {
         self.make::<TextFile<D>>(dir, (of.clone(), ops))
     }
 
-    /// Whether it is a directory.
+    /// Returns whether it is a directory.
     pub(super) const fn is_folder(&self) -> bool {
         self.mode == 0
     }

@@ -69,7 +69,7 @@ fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
                 .with_detail(format_args!("{name} is always {state}, leave it"))
                 .into();
         }
-        // Tasks are followed by tracepoints.
+        // Following tasks requires tracepoints.
         if error == ENODEV || error == ENOENT {
             return refusal
                 .with_errno(Errno::EOPNOTSUPP)
@@ -82,7 +82,7 @@ fn set(instance: &Instance, flag: Flag, on: bool) -> Result<(), Rejected> {
     })
 }
 
-/// An option, for its file.
+/// The option of a file.
 pub(crate) struct Choice {
     instance: Arc<Instance>,
     flag: Flag,
@@ -112,7 +112,6 @@ fn store_one(choice: &Arc<Choice>, text: &[u8]) -> Result<(), Rejected> {
     set(&choice.instance, choice.flag, setting::switch(text)?)
 }
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(c"options", "NAME: one option, 1 or 0");
 
 /// Makes the directory `options` in `root`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `pairs`: what became of the beginnings of pairs, and those that have not ended: who is stuck?
+//! `pairs`: counts of the beginnings of pairs, and the open ones: who is stuck?
 
 use super::text::TextOps;
 use crate::{
@@ -27,13 +27,12 @@ use kernel::sync::Arc;
 /// Most beginnings of a pair that are shown.
 const MOST_SHOWN: usize = 100;
 
-/// Most bytes of a number: of a symbol with its offset and module.
+/// Most bytes of a number, shown as a symbol with offset and module.
 const LONGEST: usize = 768;
 
-/// Keys below this number are pointers.
+/// Keys are shown as pointers below this number.
 const POINTERS: i64 = -1 << 32;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -47,7 +46,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     Ok(())
 }
 
-/// Writes a line of counts, and one for each of the oldest beginnings that have not ended.
+/// Writes a line of counts, and one for each of the oldest open beginnings.
 fn show_pair(
     probe: &Probe,
     out: &mut dyn fmt::Write,
@@ -109,7 +108,7 @@ fn show_pair(
     Ok(())
 }
 
-/// Returns whether numbers of this type are shown in another way than as decimal ones.
+/// Returns whether numbers of this type are not shown in decimal.
 fn is_special(base: Type) -> bool {
     base.is_number() && !matches!(base.shown(), Shown::Unsigned | Shown::Signed)
 }
@@ -137,7 +136,7 @@ fn show_value(
     write!(out, "\"{}\"", OneLine(text))
 }
 
-/// Writes a number as values of its type are shown in `trace`.
+/// Writes a number as `trace` shows values of its type.
 fn show_number(
     (base, value): (Type, u64),
     out: &mut dyn fmt::Write,

@@ -2,7 +2,7 @@
 
 //! `per_cpu/cpuN`: the files of one CPU's ring.
 //!
-//! Every CPU that can ever be online has a ring and its files from the start.
+//! Every CPU that can ever be online has a ring and files from the start.
 
 use super::{
     buffer_size::CPU_BUFFER_SIZE,
@@ -29,7 +29,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
-/// The directory.
 pub(super) const DIRECTORY: Described = folder(c"per_cpu", "cpuN/: the files of one CPU");
 
 const TRACE: Described = file(
@@ -92,7 +91,6 @@ pub(crate) fn make(instance: &Arc<Instance>, root: &Arc<Dir>) -> Result<Vec<Tree
     Ok(files)
 }
 
-/// `stats`.
 pub(super) const STATS_OPS: TextOps<OneCpu> = TextOps::shows(show_stats);
 
 fn show_stats(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -108,11 +106,11 @@ fn show_stats(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
     time(out, clock, "now ts", now_by(clock))?;
     writeln!(out, "dropped events: {}", stats.dropped)?;
     writeln!(out, "read events: {}", stats.read)?;
-    // Not among the kernel's: it does not count these.
+    // Not in the kernel's file, which does not count these.
     writeln!(out, "too large events: {}", stats.too_large)
 }
 
-/// A line with the time `ts` of `clock`; nanoseconds as seconds.
+/// Writes a line with the time `ts` of `clock`; nanoseconds are shown as seconds.
 fn time(out: &mut dyn fmt::Write, clock: Clock, what: &str, ts: u64) -> fmt::Result {
     if !clock.is_nanoseconds() {
         return writeln!(out, "{what}: {ts}");

@@ -16,7 +16,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -47,7 +46,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
 }
 
 fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
-    // After a failed write the file does not show what was asked for before.
+    // After a failed write the file does not show the former function.
     *data.mapped.lock() = None;
     let place = text.trim_ascii();
     let address = match lex::unsigned(place) {
@@ -77,7 +76,7 @@ fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Returns what is before the `+` of a location with an offset.
+/// Returns a location without its `+OFFSET`.
 fn before_offset(place: &[u8]) -> Option<&[u8]> {
     let plus = place.iter().position(|&byte| byte == b'+')?;
     place.get(..plus)

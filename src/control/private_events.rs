@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `private_events`: definitions that belong to an opening of the file, and go when it is
-//! closed, however the program ends.
+//! `private_events`: definitions that belong to an open file, and are removed when it is closed,
+//! however the program ends.
 
 use super::text::{self, OpenText, TextOps};
 use crate::{
@@ -16,7 +16,7 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 /// The file.
 pub(crate) struct PrivateEvents;
 
-/// One opening, which owns what is defined through it.
+/// An open file, the owner of what is defined through it.
 pub(crate) struct OpenPrivateEvents {
     text: Pin<KBox<OpenText<Tracer>>>,
     owner: Arc<Owner>,
@@ -28,10 +28,10 @@ impl Drop for OpenPrivateEvents {
     }
 }
 
-/// What the file shows. What it takes belongs to an opening.
+/// How the file is shown; writes go to an open file's owner.
 const TEXT: TextOps<Tracer> = TextOps::shows(show);
 
-/// Writes the definitions of all owners; a comment names the owner of those behind it.
+/// Writes the definitions of all owners; a comment before them names the owner.
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     let registry = tracer.registry.lock();
     let mut last: *const Owner = ptr::null();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_profile`: hits and misses of each probe, by the name of its event.
+//! `kprobe_profile`: hits and misses of each probe.
 
 use super::text::TextOps;
 use crate::{engine::record::format, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps::shows(show);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `per_cpu/cpuN/trace_pipe_raw`: the events of one CPU in binary, each read
-//! once.
+//! `per_cpu/cpuN/trace_pipe_raw`: the events of one CPU in binary, each read once.
 //!
-//! A read returns a sub-buffer, the rest of it zeros; a read of less goes on
-//! with the same one, and one that finds nothing waits for an event. Splicing and
-//! polling wait until `buffer_percent` of the ring is full, or recording is off
-//! and there is something. Splicing takes whole sub-buffers only, like the
-//! kernel's, and so leaves the last one to be read. The ring's pages are lent to the
-//! pipe, or copied to pages of the pipe while a ring is mapped or too many are lent. A read of
-//! a whole sub-buffer is copied from the ring to the reader at once, where its memory is
-//! there. A mapping shows the ring's pages; its reader asks for each by `ioctl`.
+//! A read returns a sub-buffer, padded with zeros; after a shorter read, the next one continues
+//! with the same sub-buffer. A read without events waits for one. Splicing and polling wait until
+//! `buffer_percent` of the ring is full, or recording is off and there is something. As in the
+//! kernel, splicing takes whole sub-buffers only, and leaves the last one to be read. The ring's
+//! pages are lent to the pipe, or copied to pages of the pipe while a ring is mapped or too many
+//! are lent. A read of a whole sub-buffer copies directly from the ring, if the reader's memory is
+//! present. A mapping shows the ring's pages; its reader requests each one by `ioctl`.
 
 use super::{scope::OneCpu, text};
 use crate::{
@@ -35,14 +33,12 @@ use kernel::{
     uaccess::UserSliceReader,
 };
 
-/// `TRACE_MMAP_IOCTL_GET_READER`: the number by which those who have mapped the
-/// file ask for more.
+/// `TRACE_MMAP_IOCTL_GET_READER`: requests the next sub-buffer of a mapping.
 const GET_READER: u32 = 0x5220;
 
 /// The file.
 pub(crate) struct RawPipe;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenPipeRaw {
     one: Arc<OneCpu>,
@@ -50,30 +46,30 @@ pub(crate) struct OpenPipeRaw {
     part: Part,
 }
 
-/// Bytes of which a sub-buffer has a whole number.
+/// The size of a sub-buffer is a multiple of this number of bytes.
 const BLOCK: usize = 256;
 
-/// Bytes that are allocated without a look at how much memory there is.
+/// Bytes that are allocated without a check of available memory.
 const FEW: usize = 16 << 10;
 
-/// What short reads of an opening have left of a sub-buffer.
+/// The rest of a sub-buffer after a short read.
 #[pin_data]
 pub(super) struct Part {
     #[pin]
     page: Mutex<PageAhead>,
-    /// Whether something is left; changed with the lock held.
+    /// Whether there is a rest; changed with the lock held.
     is_left: AtomicBool,
 }
 
-/// A sub-buffer that is being read.
+/// A sub-buffer that is partly read.
 struct PageAhead {
     blocks: KVVec<[u8; BLOCK]>,
-    /// How many bytes were read.
+    /// Bytes read so far.
     read: usize,
 }
 
 impl Part {
-    /// Nothing, so far.
+    /// Makes it without a rest.
     pub(super) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             page <- new_mutex!(PageAhead {
@@ -88,8 +84,8 @@ impl Part {
         self.is_left.load(Ordering::Relaxed)
     }
 
-    /// Copies a whole sub-buffer of that side from the ring to a reader. Returns `None` if
-    /// that is not possible now, or if a part of another one comes first.
+    /// Copies a whole sub-buffer of `side` directly from the ring to a reader. Returns `None` if
+    /// that is not possible, or if a rest must be read first.
     #[inline]
     pub(super) fn copy_at_once(&self, one: &OneCpu, side: Side, to: &UserRoom) -> Option<usize> {
         if self.is_left() {
@@ -100,8 +96,8 @@ impl Part {
         buffer.read_whole((side, one.cpu), to.length(), put)
     }
 
-    /// Copies what is left of the sub-buffer, or what fits of the next one of that side, to
-    /// a reader; `None` where there is nothing.
+    /// Copies the rest of the sub-buffer, or as much as fits of the next one of `side`, to a
+    /// reader; returns `None` if there is nothing.
     pub(super) fn copy(
         &self,
         one: &OneCpu,
@@ -117,12 +113,12 @@ impl Part {
 }
 
 impl PageAhead {
-    /// Takes the next sub-buffer of that side; says whether there was one.
+    /// Takes the next sub-buffer of `side`; returns whether there was one.
     fn fill(&mut self, one: &OneCpu, side: Side) -> Result<bool> {
         let buffer = &one.instance.buffer;
         let size = buffer.page_bytes_of(side);
         if self.blocks.as_flattened().len() != size {
-            // Each opening has memory for one.
+            // Each open file has memory for one.
             if size > FEW && !memory::suffices(size) {
                 return Err(ENOMEM);
             }
@@ -182,7 +178,7 @@ impl File for RawPipe {
             return Ok(0);
         }
         let releases = buffer.releases();
-        // As the kernel's: the watermark is for splicing and polling.
+        // As in the kernel, the watermark only affects splicing and polling.
         buffer.wait(|| {
             if let Some(length) = open.part.copy(one, Side::Live, to)? {
                 return Ok(Some(length));
@@ -207,16 +203,16 @@ impl File for RawPipe {
         let buffer = &one.instance.buffer;
         let releases = buffer.releases();
         buffer.wait_for_many(|| {
-            // Those that wait are woken by buffer_percent; who may not wait gets
-            // what there is.
+            // buffer_percent determines when waiting callers are woken; nonblocking ones get what
+            // there is.
             let waits = !(nonblocking || file.is_nonblocking());
             let full = buffer.percent() == 0 || buffer.is_full_on(one.cpu);
             let ends = !buffer.is_on() || buffer.releases() != releases;
             if (full || !waits || ends) && buffer.has_whole(one.cpu) {
                 return Ok(Some(true));
             }
-            // Before EAGAIN: trace-cmd takes that for an error when it stops, and
-            // leaves the rest unread.
+            // Before EAGAIN, which trace-cmd takes for an error when it stops, leaving the rest
+            // unread.
             if ends {
                 return Ok(Some(false));
             }
@@ -250,7 +246,7 @@ impl File for RawPipe {
     fn control(open: &OpenPipeRaw, file: &OpenFile, command: u32) -> Result {
         let one = &open.one;
         match command {
-            // As the kernel's: readers that block are to return.
+            // As in the kernel: makes blocked readers return.
             0 => {
                 one.instance.buffer.release();
                 Ok(())
@@ -280,7 +276,7 @@ impl File for RawPipe {
     fn poll<'open>(open: &'open OpenPipeRaw, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.one.instance.buffer;
         buffer.register_until_full(file, table);
-        // Without a watermark, and once nothing more comes, what is there.
+        // When recording has ended, whatever is left.
         let last = !buffer.is_on() && buffer.is_readable(Some(open.one.cpu));
         if last || open.part.is_left() || buffer.is_full_on(open.one.cpu) {
             READABLE
@@ -290,8 +286,7 @@ impl File for RawPipe {
     }
 }
 
-/// Sleeps until as much of the ring is full as wakes those who poll, or nothing
-/// more comes.
+/// Sleeps until the ring is full enough to wake polling readers, or recording has ended.
 fn wait_until_full(one: &OneCpu) -> Result {
     let buffer = &one.instance.buffer;
     let releases = buffer.releases();

@@ -2,19 +2,19 @@
 
 //! `README`: the files and the language in short.
 //!
-//! Tools look for some of the lines here to learn what a tracer can do, so they stand as the
-//! kernel's own file has them. What is said of a file stands in its row, see [`Described`], and of
-//! a trigger in [`trigger::ROWS`].
+//! Tools look for some of these lines to learn what a tracer can do, so they equal those of the
+//! kernel's own file. The line of a file is in its row, see [`Described`], that of a trigger in
+//! [`trigger::ROWS`].
 
 use super::named::Described;
 use crate::engine::language::trigger;
 use crate::engine::util::text::Plain;
 use core::fmt;
 
-/// The column of the texts.
+/// The column of the descriptions.
 const COLUMN: usize = 24;
 
-/// What precedes the files.
+/// The text before the files.
 pub(super) const BEGINNING: &str = "\
 ferroprobe: dynamic probes on kernel code
 
@@ -29,7 +29,7 @@ The files are in debugfs, and can be mounted elsewhere, with a group that may us
 Files:
 ";
 
-/// What is between the files and the triggers.
+/// The text between files and triggers.
 const GROUPS: &str = "  events/syscalls/\t- sys_enter_NAME, sys_exit_NAME of each system call
   events/calls/\t\t- NAME: a whole call in one record, with result and duration
   events/sched/, ...\t- the kernel's own events, made when they are first used
@@ -37,7 +37,6 @@ const GROUPS: &str = "  events/syscalls/\t- sys_enter_NAME, sys_exit_NAME of eac
 Triggers, written to events/GROUP/EVENT/trigger; [if FILTER] may follow, !TRIGGER removes it:
 ";
 
-/// The language.
 const LANGUAGE: &str = "
 kprobe_events: opening it with `>` removes all events, `>>` adds; the lines of a
 write are all accepted or none; # starts a comment.  A definition with the group and name of
@@ -85,7 +84,7 @@ pub(super) fn line(out: &mut dyn fmt::Write, path: &str, file: &Described) -> fm
     help(out, length.saturating_add(end.len()), file.help)
 }
 
-/// Writes what follows the files.
+/// Writes the text after the files.
 pub(super) fn end(out: &mut dyn fmt::Write) -> fmt::Result {
     out.write_str(GROUPS)?;
     for row in trigger::ROWS {
@@ -96,10 +95,10 @@ pub(super) fn end(out: &mut dyn fmt::Write) -> fmt::Result {
     out.write_str(LANGUAGE)
 }
 
-/// Writes `help` behind a name of `length` characters, in the column of the texts. Further lines
-/// are below the first.
+/// Writes `help` behind a name of `length` characters, in the column of the descriptions. Further
+/// lines are aligned with the first.
 fn help(out: &mut dyn fmt::Write, length: usize, help: &str) -> fmt::Result {
-    // With the two blanks before it.
+    // Including the two blanks before the name.
     let mut at = length.saturating_add(2);
     if at >= COLUMN {
         out.write_str(" ")?;

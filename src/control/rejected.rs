@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a file does not take, and the one place that adds it to `error_log`.
+//! Refusals of writes to files, and their entries in `error_log`.
 
 use super::{
     member::{EventMember, Members},
@@ -20,11 +20,11 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// The reason why a file does not take what a user wrote.
+/// Why a write is rejected.
 pub(crate) enum Rejected {
-    /// A refusal, whose caret is in the text without white space around it.
+    /// A refusal, whose caret counts without surrounding white space.
     Refused(Refusal),
-    /// A refusal of a line of the text, which is this command.
+    /// A refusal of this line of the text.
     Line(Refusal, Vec<u8>),
     /// An operation failed.
     Failed(Error),
@@ -57,12 +57,12 @@ impl From<Failure> for Rejected {
     }
 }
 
-/// What a file is of: it leads to the log.
+/// The object that a file belongs to; it leads to the log.
 pub(crate) trait Logged: Send + Sync + 'static {
-    /// Returns what has the log.
+    /// Returns the tracer, which has the log.
     fn tracer(&self) -> &Tracer;
 
-    /// Checks that what the file is of still exists: a file may be open longer.
+    /// Checks that the object still exists; the file may have been open longer.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Logged for OneCpu {
     }
 }
 
-/// Adds to the log of `tracer` why `file` does not take `text`, and returns the error of the write.
+/// Logs why `file` rejects `text`, and returns the error of the write.
 ///
-/// Context: process, may sleep; without the locks that the log's lock follows.
+/// Context: process, may sleep; without the locks that are taken after the log's.
 #[cold]
 #[inline(never)]
 pub(crate) fn log(tracer: &Tracer, file: &OpenFile, text: &[u8], rejected: Rejected) -> Error {
@@ -134,14 +134,14 @@ pub(crate) fn log(tracer: &Tracer, file: &OpenFile, text: &[u8], rejected: Rejec
     }
 }
 
-/// As [`log()`], for the opening of a file as the shell's `>` does.
+/// [`log()`] for opening a file like the shell's `>`.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_opening(tracer: &Tracer, file: &OpenFile, rejected: Rejected) -> Error {
     log(tracer, file, b">", rejected)
 }
 
-/// Adds the refusal of a value, with the path of its file.
+/// Logs the refusal of a value, with the path of its file.
 fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal) -> Error {
     // Only the line with the caret is shown.
     let at = refusal.at.min(text.len());
@@ -151,14 +151,14 @@ fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal
     let start = start.map_or(0, |end| end.saturating_add(1));
     let end = behind.iter().position(is_end).unwrap_or(behind.len());
     let line = match refusal.kind {
-        // The log keeps one entry of these, whatever is written again and again.
+        // One entry suffices for these, however often a program repeats the write.
         Kind::FileMarkersOff | Kind::FileNotRecording => b"",
         _ => text.get(start..at.saturating_add(end)).unwrap_or_default(),
     };
     refusal.at = at.saturating_sub(start);
     let mut buffer = [0; 256];
     let path = file.path(&mut buffer).unwrap_or_default();
-    // In debugfs, and in the file system whose root is the directory.
+    // The path is below debugfs, or below the root of the mounted file system.
     let path = path.strip_prefix(b"/ferroprobe").unwrap_or(path);
     let path = path.strip_prefix(b"/").unwrap_or(path);
     let refusal = refusal.with_owner(format_args!("{}", Plain(path)));
@@ -166,7 +166,7 @@ fn log_value(tracer: &Tracer, file: &OpenFile, text: &[u8], mut refusal: Refusal
     error_of(&refusal)
 }
 
-/// Returns the words for the failure of an operation; `None` if its errno says all.
+/// Returns an explanation of a failed operation; `None` if its errno suffices.
 fn words(error: Error) -> Option<Refusal> {
     if [ENOMEM, EINTR, ERESTARTSYS, EFAULT].contains(&error) {
         return None;
@@ -187,7 +187,7 @@ fn words(error: Error) -> Option<Refusal> {
     Some(Refusal::new(kind, 0))
 }
 
-/// Returns the refusal of what cannot be done while a ring is mapped, for `EBUSY`.
+/// Returns the refusal of an operation that is impossible while a ring is mapped, for `EBUSY`.
 pub(crate) fn while_mapped(error: Error) -> Rejected {
     if error == EBUSY {
         Refusal::new(Kind::FileMapped, 0).into()

@@ -34,11 +34,10 @@ fn show_names(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
         });
         made.map_err(|_| fmt::Error)?;
     }
-    // Names are printed with the bytes that a line can have.
+    // Names are printed as valid text.
     out.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
-/// `saved_cmdlines_size`.
 pub(super) const SAVED_CMDLINES_SIZE: TextOps<Instance> = TextOps {
     store: Some(store_size),
     ..TextOps::shows(show_size)
@@ -62,7 +61,6 @@ fn store_size(_instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     }
 }
 
-/// `saved_tgids`.
 pub(super) const SAVED_TGIDS: TextOps<Instance> = TextOps::shows(show_tgids);
 
 fn show_tgids(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whose events a file shows: those of all CPUs, or of one.
+//! The events that a file shows: of all CPUs or one, in the buffer or the snapshot.
 
 use crate::{buffer::Side, instance::Instance};
 use kernel::{prelude::*, sync::Arc};
 
-/// What a file of events shows.
+/// The events that a file shows.
 pub(crate) struct Scope {
     /// Whose buffer it is.
     pub(crate) instance: Arc<Instance>,
-    /// Of what is recorded, or of what was set aside.
+    /// The buffer or the snapshot.
     pub(crate) side: Side,
-    /// The one CPU, if not all.
+    /// The CPU; `None` for all.
     pub(crate) cpu: Option<u32>,
 }
 
 impl Scope {
-    /// The events of all CPUs, or of `cpu`, on that side.
+    /// Makes the scope of all CPUs, or of `cpu`.
     ///
     /// # Errors
     ///
@@ -34,9 +34,9 @@ impl Scope {
     }
 }
 
-/// A CPU, for its files.
+/// The CPU of a file.
 pub(crate) struct OneCpu {
-    /// Whose ring it is.
+    /// The instance of the ring.
     pub(crate) instance: Arc<Instance>,
     /// Its number.
     pub(crate) cpu: u32,

@@ -13,14 +13,16 @@ use crate::{
             ready::{ReadyGroup, ReadyRow},
         },
         language::lex::Span,
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::{Appender, Plain},
     },
     events::{
         event::Event,
         event_file::InstanceId,
         registry::{Registry, Removed},
-        similar::suggest_event,
     },
     instance::Instance,
     kapi::{context, module},
@@ -29,7 +31,7 @@ use crate::{
 use core::fmt::{self, Write};
 use kernel::{prelude::*, sync::Arc};
 
-/// `available_events`: all of them.
+/// `available_events`: all events.
 pub(super) const AVAILABLE_EVENTS: TextOps<Instance> = TextOps::shows(show_all);
 
 fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
@@ -43,8 +45,7 @@ fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     result
 }
 
-/// `set_event`: those that are enabled. Opening it for writing without
-/// appending disables all.
+/// `set_event`: the enabled events. Opening it for writing without appending disables all.
 pub(super) const SET_EVENT: TextOps<Instance> = TextOps {
     store: Some(store_enabled),
     truncate: Some(truncate_enabled),
@@ -91,10 +92,10 @@ fn truncate_enabled(instance: &Arc<Instance>) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Most words of one write that are not `GROUP:EVENT`: each is a walk over all events.
+/// Most words of a write other than `GROUP:EVENT`: each takes a pass over all events.
 const MAX_WIDE: usize = 1024;
 
-/// Does what the words of `text` say, all or nothing, in `instance`.
+/// Applies the words of `text` in `instance`, all or nothing.
 fn set(
     instance: InstanceId,
     (registry, removed): (&mut Registry, &mut Removed),
@@ -123,7 +124,7 @@ fn set(
         registry.make_ready(&is_it, removed)?;
         let is_on = |event: &Arc<Event>| decided.of(event.names().0, event.names().1) == Some(true);
         if !registry.events().any(is_on) {
-            // The kernel cannot have what the words mean.
+            // The kernel does not support the ready-made events that the words match.
             let first = next_word(&mut { text }).unwrap_or(text);
             return Err(no_event(registry, first).into());
         }
@@ -131,20 +132,20 @@ fn set(
     Ok(registry.decide(instance, &decided, choice.awaited)?)
 }
 
-/// What the words of a write say, as far as they were read.
+/// The combined effect of a write's words.
 struct WordsOfWrite<'a> {
     instance: InstanceId,
     chosen: ChosenEvents<'a>,
-    /// Whether the ready-made events that nobody has used are among these.
+    /// Whether `events` includes ready-made events that were never used.
     has_unmade: bool,
-    /// What the instance is to await, if a word changes it.
+    /// The events to await, if a word changes them.
     awaited: Option<AwaitedEvents>,
-    /// How many words are not of one event.
+    /// The number of words for more than one event.
     wide: usize,
 }
 
 impl<'a> WordsOfWrite<'a> {
-    /// Nothing is chosen of `events`.
+    /// Makes it without a choice for any of `events`.
     fn new(instance: InstanceId, events: &'a [Arc<Event>]) -> Result<Self, AllocError> {
         let mut chosen = ChosenEvents::default();
         for event in events {
@@ -203,7 +204,8 @@ impl<'a> WordsOfWrite<'a> {
         }
     }
 
-    /// Takes a word of events in `module`; if that is not loaded, they are awaited, or no longer.
+    /// Takes a word for events in `module`. If the module is not loaded, they are added to the
+    /// awaited ones, or removed.
     #[inline(never)]
     fn take_of_module(
         &mut self,
@@ -257,7 +259,7 @@ impl<'a> WordsOfWrite<'a> {
     }
 }
 
-/// Returns whether `named` may mean a ready-made event.
+/// Returns whether `named` may match a ready-made event.
 fn may_be_ready(named: &EventNames<'_>) -> bool {
     match named.one() {
         Some((group, _)) => ReadyGroup::named(group).is_some(),
@@ -265,8 +267,8 @@ fn may_be_ready(named: &EventNames<'_>) -> bool {
     }
 }
 
-/// Takes the next word of `rest`; `None` if there is none. White space and NULs are between
-/// words.
+/// Takes the next word of `rest`; returns `None` if there is none. Words are separated by white
+/// space or NULs.
 fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
     let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == 0;
     let start = rest.find_by(|byte| !is_between(byte))?;
@@ -277,7 +279,7 @@ fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
     Some(behind.take(end))
 }
 
-/// Returns the refusal of the event `name`, which does not exist.
+/// Returns the refusal of the unknown event `name`.
 #[cold]
 #[inline(never)]
 fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {

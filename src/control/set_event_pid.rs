@@ -8,10 +8,9 @@ use crate::{engine::language::pids, followed::List, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `set_event_pid`. Opening either for writing without appending removes its list.
+/// `set_event_pid`. Opening it for writing without appending removes the list.
 pub(super) const SET_EVENT_PID: TextOps<Instance> = of_list::<false>();
 
-/// `set_event_notrace_pid`.
 pub(super) const SET_EVENT_NOTRACE_PID: TextOps<Instance> = of_list::<true>();
 
 const fn of_list<const WITHOUT: bool>() -> TextOps<Instance> {

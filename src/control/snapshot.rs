@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `snapshot` and `per_cpu/cpuN/snapshot`: the events that were set aside, of all
-//! CPUs or of one. A number that is written sets aside what is in the buffer,
-//! forgets what was, or frees its memory.
+//! `snapshot` and `per_cpu/cpuN/snapshot`: the events of the snapshot, of all CPUs or of one.
+//! Writing a number takes a snapshot, clears it, or frees its memory.
 
 use super::{
     listing::Listing,
@@ -20,10 +19,8 @@ use crate::{
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
-/// The file.
 pub(crate) struct SnapshotFile;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenSnapshot {
     scope: Arc<Scope>,
@@ -67,7 +64,7 @@ fn store(scope: &Scope, text: &[u8]) -> Result<(), Rejected> {
     let expects = "1 to take a snapshot, 0 to free it, 2 to clear it";
     match (setting::number(text, expects)?, scope.cpu) {
         (0, None) => buffer.free_snapshot(),
-        // All have their memory together.
+        // The memory of all CPUs is freed together.
         (0, Some(_)) => return Err(Refusal::new(Kind::FileOneCpu, 0).into()),
         (1, cpu) => buffer.take_snapshot(cpu).map_err(while_mapped)?,
         (_, cpu) => buffer.clear(scope.side, cpu),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `per_cpu/cpuN/snapshot_raw`: what was set aside of one CPU in binary, each event
-//! read once, as `trace_pipe_raw` gives what is recorded. Nobody waits here: nothing
-//! comes before the next snapshot.
+//! `per_cpu/cpuN/snapshot_raw`: the snapshot of one CPU in binary, each event read once, in the
+//! format of `trace_pipe_raw`. Never waits: nothing is added to a snapshot.
 
 use super::{raw::Part, scope::OneCpu, text};
 use crate::{
@@ -19,7 +18,6 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 /// The file.
 pub(crate) struct SnapshotRaw;
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenSnapshotRaw {
     one: Arc<OneCpu>,
@@ -78,7 +76,7 @@ impl File for SnapshotRaw {
         let buffer = &open.one.instance.buffer;
         Ok(match buffer.lend((Side::Snapshot, open.one.cpu), pipe)? {
             Lent::Lent => Lending::Lent,
-            // The last sub-buffer is not whole, and is spliced, too.
+            // Unlike in the buffer, the last, partial sub-buffer is spliced, too.
             Lent::Copy | Lent::Nothing => Lending::Copy,
         })
     }
@@ -86,7 +84,7 @@ impl File for SnapshotRaw {
     fn take(open: &OpenSnapshotRaw, page: &mut [u8]) -> Result<usize> {
         let buffer = &open.one.instance.buffer;
         let taken = buffer.read_page((Side::Snapshot, open.one.cpu), page, false);
-        // What is behind the events is zeros.
+        // The bytes behind the events are zeros.
         Ok(taken.map_or(0, |_| page.len()))
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `kprobe_stats`: where each probe is, how its hits ended, and what it does; `syscall_stats`:
-//! the same for the events of system calls.
+//! `kprobe_stats`: location, hits and state of each probe; `syscall_stats`: the same for system
+//! calls.
 //!
-//! `kprobe_profile` keeps the kernel's columns; what they leave out is here.
+//! `kprobe_profile` keeps the kernel's columns; these files have the rest.
 
 use super::text::TextOps;
 use crate::{
@@ -21,7 +21,7 @@ fn show_probes(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     out.write_str("# event place hits recorded filtered off lost too-large missed state\n")?;
     let registry = tracer.registry.lock();
     for probe in registry.definitions.probes() {
-        // Of ready-made events, those that were used for more than a look.
+        // Only those ready-made events that were armed or hit.
         let is_used = || probe.is_armed() || probe.counts().hits.hits() > 0;
         if !probe.event.is_ready_made() || is_used() {
             row(probe, out)?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `synthetic_events`: the events that actions of triggers make.
+//! `synthetic_events`: the synthetic events.
 //!
-//! Opening it for writing without appending removes them, and no other event.
+//! Opening it for writing without appending removes them, and no others.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     truncate: Some(truncate),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `syscall_user_buf_size`: how many bytes of user memory the events of system calls record
-//! of an argument.
+//! `syscall_user_buf_size`: bytes of user memory recorded per argument by the events of system
+//! calls.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Tracer> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -22,7 +21,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{limit}")
 }
 
-/// Larger sizes are taken for the largest one, as by the kernel.
+/// As in the kernel, a larger size means the largest one.
 fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
     const EXPECTS: &str = "bytes of an argument in user memory, such as 63";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files whose text is made when it is first read.
+//! Files whose text is made at the first read.
 
 use super::rejected::{self, Logged, Rejected};
 use crate::{
@@ -24,34 +24,34 @@ use kernel::{
     uaccess::UserSliceReader,
 };
 
-/// Takes a text, or says why not.
+/// Stores a text, or returns why not.
 type Store<D> = fn(&Arc<D>, &[u8]) -> Result<(), Rejected>;
 
-/// Empties what the text is of, or says why not.
+/// Clears the object of the file, or returns why not.
 type Truncate<D> = fn(&Arc<D>) -> Result<(), Rejected>;
 
-/// What is done with the text of a file that is of a `D`.
+/// The operations of a text file with data `D`.
 pub(crate) struct TextOps<D> {
-    /// Makes what the text is of, if it has to be made first. It fails with why there is none.
+    /// Makes the object of the file, if it does not exist yet.
     pub(crate) prepare: Option<fn(&Arc<D>) -> Result>,
 
-    /// Writes the text, which fails with the errors of the writer.
+    /// Writes the text; returns the errors of the writer.
     pub(crate) show: fn(&Arc<D>, &mut dyn fmt::Write) -> fmt::Result,
 
-    /// Takes a text, which a user wrote; `None` of a file that can only be read. It fails with why
-    /// the text cannot be taken; then nothing has changed.
+    /// Stores a text that a user wrote; `None` for a read-only file. On failure nothing has
+    /// changed.
     pub(crate) store: Option<Store<D>>,
 
-    /// Called when the file is opened as the shell's `>` does, before anything is written. It fails
-    /// with why it cannot be opened so; then nothing has changed.
+    /// Called when the file is opened like the shell's `>`, before anything is written. On failure
+    /// nothing has changed.
     pub(crate) truncate: Option<Truncate<D>>,
 
-    /// Whether the text ends at a NUL, as a string of C does: many programs write its end, too.
+    /// Whether the text ends at a NUL like a C string: many programs write the terminator, too.
     pub(crate) ends_at_nul: bool,
 }
 
 impl<D> TextOps<D> {
-    /// The operations of a file that can only be read.
+    /// The operations of a read-only file.
     pub(crate) const fn shows(show: fn(&Arc<D>, &mut dyn fmt::Write) -> fmt::Result) -> Self {
         Self {
             prepare: None,
@@ -63,7 +63,7 @@ impl<D> TextOps<D> {
     }
 }
 
-/// A file that shows a text, and may take another.
+/// A text file, which may be writable.
 pub(crate) struct TextFile<D>(PhantomData<D>);
 
 impl<D: Logged> File for TextFile<D> {
@@ -71,7 +71,7 @@ impl<D: Logged> File for TextFile<D> {
     type Open = OpenText<D>;
 
     fn open((of, ops): &Self::Data, file: &OpenFile) -> Result<Pin<KBox<OpenText<D>>>> {
-        // What can fail for want of memory comes first.
+        // Allocate first.
         let open = OpenText::open(of.clone(), ops)?;
         if let Some(truncate) = ops.truncate.filter(|_| file.truncates()) {
             truncate(of).map_err(|rejected| rejected::log_opening(of.tracer(), file, rejected))?;
@@ -101,11 +101,10 @@ impl<D: Logged> File for TextFile<D> {
     }
 }
 
-/// One opening of a file that shows a text: the text as it was at the first
-/// read.
+/// An open text file: the text as of its first read.
 #[pin_data]
 pub(crate) struct OpenText<D: 'static> {
-    /// What the file is of.
+    /// The data of the file.
     pub(crate) of: Arc<D>,
     ops: &'static TextOps<D>,
     #[pin]
@@ -113,7 +112,7 @@ pub(crate) struct OpenText<D: 'static> {
 }
 
 impl<D: Logged> OpenText<D> {
-    /// An opening with nothing read.
+    /// Opens it; nothing has been read.
     ///
     /// # Errors
     ///
@@ -129,11 +128,11 @@ impl<D: Logged> OpenText<D> {
         )
     }
 
-    /// Reads at `offset`. A read from the beginning makes the text anew.
+    /// Reads at `offset`. A read from the beginning makes the text again.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if what the file is of is gone; `ENOMEM`, `EFAULT`; `EINTR` if the task is being
+    /// `ENODEV` if the object of the file is gone; `ENOMEM`, `EFAULT`; `EINTR` if the task is being
     /// killed.
     pub(crate) fn read(&self, to: &mut ReadTo<'_>, offset: &mut i64) -> Result<usize> {
         let mut text = self.text.lock();
@@ -157,7 +156,7 @@ impl<D: Logged> OpenText<D> {
     }
 }
 
-/// Takes a text until the task is being killed: some are of all functions of the kernel.
+/// A writer that fails once the task is being killed: some texts list all functions of the kernel.
 struct UntilKilled<'a> {
     out: Appender<'a>,
     writes: u32,
@@ -173,7 +172,7 @@ impl fmt::Write for UntilKilled<'_> {
     }
 }
 
-/// Copies what of `text` lies at `offset` to a reader.
+/// Copies the part of `text` at `offset` to a reader.
 ///
 /// # Errors
 ///
@@ -191,11 +190,10 @@ pub(crate) fn copy(text: &[u8], to: &mut ReadTo<'_>, offset: &mut i64) -> Result
 /// Most bytes of one write.
 const MAX_WRITE: usize = 1 << 20;
 
-/// Bytes of a write that are taken without a look at how much memory there is.
+/// Bytes of a write that are copied without a check of available memory.
 const SHORT: usize = 16 << 10;
 
-/// Passes everything that a user writes to `file` in one go to `store`. What is refused, the log
-/// of `tracer` explains.
+/// Passes the whole write of a user to `store`, and logs a refusal in `tracer`.
 ///
 /// # Errors
 ///
@@ -210,11 +208,11 @@ pub(crate) fn take(
     store(&text).map_err(|rejected| rejected::log(tracer, file, &text, rejected))
 }
 
-/// As [`take`], up to the first NUL, at which tracefs ends a value.
+/// [`take`] up to the first NUL, where tracefs ends a value.
 ///
 /// # Errors
 ///
-/// Those of [`take`].
+/// See [`take`].
 pub(crate) fn take_value(
     tracer: &Tracer,
     file: &OpenFile,
@@ -231,7 +229,7 @@ fn read(tracer: &Tracer, file: &OpenFile, from: UserSliceReader) -> Result<KVVec
         let refusal = Refusal::new(Kind::FileTooLong, 0);
         return Err(rejected::log(tracer, file, b"", refusal.into()));
     }
-    // A short write may be what frees memory.
+    // A short write may be one that frees memory.
     if from.len() > SHORT && !memory::suffices(from.len()) {
         return Err(ENOMEM);
     }
@@ -240,7 +238,7 @@ fn read(tracer: &Tracer, file: &OpenFile, from: UserSliceReader) -> Result<KVVec
     Ok(text)
 }
 
-/// Refuses a write to a file that can only be read.
+/// Refuses a write to a read-only file.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace` and `per_cpu/cpuN/trace`: the events in the buffer, or of one CPU,
-//! which reading leaves there; truncating the file clears them, and a write does nothing.
+//! `trace` and `per_cpu/cpuN/trace`: the events in the buffer, which reading does not consume.
+//! Truncating the file clears them; a write does nothing.
 
 use super::{listing::Listing, scope::Scope};
 use crate::{
@@ -14,11 +14,10 @@ use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 /// The file.
 pub(crate) struct Trace;
 
-/// One opening.
 #[pin_data(PinnedDrop)]
 pub(crate) struct OpenTrace {
     scope: Arc<Scope>,
-    /// Nothing is recorded as long as it is open.
+    /// Whether recording is paused while the file is open.
     pauses: bool,
     #[pin]
     listing: Listing,
@@ -40,7 +39,7 @@ impl File for Trace {
     fn open(scope: &Arc<Scope>, file: &OpenFile) -> Result<Pin<KBox<OpenTrace>>> {
         let (instance, cpu) = (&scope.instance, scope.cpu);
         let pauses = file.is_readable() && instance.options.has(Flag::PauseOnTrace);
-        // What can fail comes first.
+        // Allocate first.
         let open = KBox::pin_init(
             pin_init!(OpenTrace {
                 scope: scope.clone(),
@@ -68,7 +67,7 @@ impl File for Trace {
     }
 
     fn write(_open: &OpenTrace, _file: &OpenFile, _from: UserSliceReader) -> Result {
-        // Opening it cleared the buffer.
+        // Opening the file cleared the buffer.
         Ok(())
     }
 }

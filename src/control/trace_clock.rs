@@ -17,7 +17,6 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_marker` and `trace_marker_raw`: what is written goes to the buffer, as text or
-//! as bytes.
+//! `trace_marker` and `trace_marker_raw`: writes are recorded in the buffer, as text or as bytes.
 
 use super::{rejected::Rejected, text};
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
 use core::pin::Pin;
 use kernel::{prelude::*, sync::Arc, uaccess::UserSliceReader};
 
-/// Either file; `RAW` is the one for bytes.
+/// The file for text, or for bytes if `RAW`.
 pub(crate) struct TraceMarker<const RAW: bool>;
 
 impl<const RAW: bool> File for TraceMarker<RAW> {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_pipe` and `trace_json`, and those of `per_cpu/cpuN`: the events of all CPUs in the
-//! order of their times, or those of one, each read once; a reader waits for them. One shows
-//! them as text, the other as JSON.
+//! `trace_pipe` and `trace_json`, and those in `per_cpu/cpuN`: the events of all CPUs by time, or
+//! those of one CPU, each read once, as text or as JSON. Readers wait for events.
 
 use super::{scope::Scope, text};
 use crate::{
@@ -29,10 +28,9 @@ use kernel::{
 /// Most bytes of text that are made at once.
 const CHUNK: usize = 16 * 1024;
 
-/// The file whose events `R` renders.
+/// The file whose events are rendered by `R`.
 pub(crate) struct TracePipe<R>(PhantomData<R>);
 
-/// One opening.
 #[pin_data]
 pub(crate) struct OpenPipe<R> {
     scope: Arc<Scope>,
@@ -50,7 +48,7 @@ struct Pending<R> {
 }
 
 impl<R: Renderer> Pending<R> {
-    /// Consumes events, about as many as fill `room` bytes.
+    /// Consumes events that fill about `room` bytes.
     fn fill(&mut self, scope: &Scope, room: usize) -> Result {
         let instance = &scope.instance;
         self.text.clear();
@@ -60,20 +58,20 @@ impl<R: Renderer> Pending<R> {
             printer.add(instance, text, (clock, cpu), event)?;
             Ok(text.len() < room)
         });
-        let settled = printer.settle(text, None);
+        let filled = printer.fill_delay(text, None);
         printer.forget();
-        consumed.and(settled.map_err(Into::into))
+        consumed.and(filled.map_err(Into::into))
     }
 
     fn is_empty(&self) -> bool {
         self.read >= self.text.len()
     }
 
-    /// As [`Pending::fill`], if there is no text. Returns whether there is then.
+    /// [`Pending::fill`] if there is no text. Returns whether there is text now.
     fn refill(&mut self, scope: &Scope, room: usize) -> Result<bool> {
         if self.is_empty() {
             let filled = self.fill(scope, room.min(CHUNK));
-            // What was consumed before memory ran out is still read.
+            // Text made before memory ran out is still read.
             if self.text.is_empty() {
                 filled?;
             }
@@ -81,7 +79,7 @@ impl<R: Renderer> Pending<R> {
         Ok(!self.is_empty())
     }
 
-    /// Reads up to `most` bytes of the text by handing them to `put`.
+    /// Passes up to `most` bytes of the text to `put`, and removes them.
     fn take(&mut self, most: usize, put: impl FnOnce(&[u8]) -> Result) -> Result<usize> {
         let rest = self.text.as_bytes().get(self.read..).unwrap_or_default();
         let length = rest.len().min(most);
@@ -92,8 +90,8 @@ impl<R: Renderer> Pending<R> {
 }
 
 impl<R: Renderer> OpenPipe<R> {
-    /// Waits until `attempt` returns that there is text, unless `nonblocking`; then it
-    /// returns what that has returned. Returns `None` at the end of the file.
+    /// Calls `attempt` until it returns text, waiting in between unless `nonblocking`; returns
+    /// `None` at the end of the file.
     fn wait<T>(
         &self,
         nonblocking: bool,
@@ -101,13 +99,13 @@ impl<R: Renderer> OpenPipe<R> {
     ) -> Result<Option<T>> {
         let buffer = &self.scope.instance.buffer;
         buffer.wait(|| {
-            // Before the last look at the buffer: what came until then is read.
+            // Checked before the last look at the buffer, so that everything recorded until then is
+            // read.
             let ends = !buffer.is_on() && self.begun.load(Ordering::Relaxed);
             if let Some(done) = attempt(&mut self.text.lock())? {
                 return Ok(Some(Some(done)));
             }
-            // As the kernel's: the end, once recording is off and something was
-            // read.
+            // As in the kernel: the end, when recording is off and something was read.
             if ends {
                 return Ok(Some(None));
             }
@@ -147,7 +145,7 @@ impl<R: Renderer> File for TracePipe<R> {
             return None;
         }
         let mut pending = open.text.lock();
-        // An error comes again in `read`.
+        // `read` returns the error again.
         if !pending.refill(&open.scope, to.length()).ok()? {
             return None;
         }
@@ -206,8 +204,8 @@ impl<R: Renderer> File for TracePipe<R> {
     fn poll<'open>(open: &'open OpenPipe<R>, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let buffer = &open.scope.instance.buffer;
         buffer.register(file, table);
-        // Who reads has the lock while its memory is brought in, which may last. What it leaves
-        // is seen when the queue is woken next.
+        // A reader holds the lock while its memory is paged in, which may take long. Events that it
+        // leaves are reported at the next wake-up.
         let pending = open.text.try_lock();
         let is_left = pending.is_some_and(|pending| !pending.is_empty());
         if is_left || buffer.is_readable(open.scope.cpu) {

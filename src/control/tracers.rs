@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `current_tracer` and `available_tracers`: the only tracer records events; tools know it as
-//! `nop`.
+//! `current_tracer` and `available_tracers`: the only tracer is `nop`, which records events.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -11,13 +10,11 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// `current_tracer`.
 pub(super) const CURRENT_TRACER: TextOps<Instance> = TextOps {
     store: Some(store),
     ..AVAILABLE_TRACERS
 };
 
-/// `available_tracers`.
 pub(super) const AVAILABLE_TRACERS: TextOps<Instance> = TextOps::shows(show);
 
 fn show(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {

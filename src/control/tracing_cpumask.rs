@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `tracing_cpumask`: the CPUs that record, in hexadecimal. Hits on others are
-//! counted only.
+//! `tracing_cpumask`: the CPUs that record, in hexadecimal. Hits on others are only counted.
 
 use super::{rejected::Rejected, text::TextOps};
 use crate::{
@@ -15,7 +14,6 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -39,7 +37,7 @@ fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Returns the refusal of a mask, with what masks there are.
+/// Returns the refusal of a mask, with the valid ones.
 fn refused(kind: Kind) -> Rejected {
     let last = percpu::cpu_limit().saturating_sub(1);
     let refusal = Refusal::new(kind, 0);

@@ -7,7 +7,6 @@ use crate::{engine::language::setting, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
-/// The file.
 pub(super) const FILE: TextOps<Instance> = TextOps {
     store: Some(store),
     ..TextOps::shows(show)
@@ -17,7 +16,7 @@ fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{}", u8::from(instance.buffer.is_on()))
 }
 
-/// Any number but 0 switches on, not 1 alone.
+/// Any number except 0 switches recording on.
 fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     instance.buffer.set_on(setting::is_not_zero(text)?);
     Ok(())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/GROUP/EVENT/trigger`: what is done on a hit of an event besides recording it.
+//! `events/GROUP/EVENT/trigger`: the triggers of an event.
 //!
-//! As in the kernel, opening it as the shell's `>` does removes histograms, and nothing else.
+//! As in the kernel, opening it like the shell's `>` removes histograms, and nothing else.
 
 use super::{member::EventMember, rejected::Rejected, text::TextOps};
 use crate::engine::definition::ready::{ReadyGroup, ReadyRow};
@@ -11,7 +11,6 @@ use crate::engine::language::trigger::{self, Trigger, TriggerRequest};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// The file.
 pub(super) const FILE: TextOps<EventMember> = TextOps {
     store: Some(store),
     truncate: Some(truncate),
@@ -33,7 +32,7 @@ fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
 }
 
 fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
-    // Nothing is made while a file is opened.
+    // Opening a file makes no event.
     let Some(event) = member.event() else {
         return Ok(());
     };
@@ -55,7 +54,7 @@ fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
         TriggerRequest::Histogram { text, removes } => !removes && hist::may_snapshot(text.bytes),
         TriggerRequest::Remove(_) => false,
     };
-    // Takes the readers' lock, which precedes the registry's.
+    // This takes the readers' lock, which precedes the registry lock.
     let buffer = &member.instance.buffer;
     let empty = match takes_snapshots {
         true => buffer.allocate_snapshot()?,

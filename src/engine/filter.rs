@@ -30,8 +30,8 @@ pub use parse::MAX_LEN;
 pub use predicate::LookupFunctions;
 pub use terms::{Filter, Hit};
 
-/// Writes what the `filter` file shows of a refused filter: its text, or of a long one what is
-/// around the caret, a caret and the reason.
+/// Writes what the `filter` file shows of a refused filter: the text, cut to the surroundings of
+/// the caret if it is long, a caret, and the reason.
 ///
 /// # Errors
 ///

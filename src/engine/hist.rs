@@ -2,33 +2,33 @@
 
 //! Histograms: hits are counted by keys instead of being recorded.
 //!
-//! [`parse()`] compiles a trigger to a [`Spec`]. A [`Histogram`] is a spec with a [`HistTable`]
-//! for each CPU, and perhaps one that all share. [`Histogram::update`] counts a hit, in any
-//! context; [`Snapshot::of`] adds up the tables, and a [`Printing`] prints the result.
+//! [`parse()`] compiles a trigger to a [`Spec`]. A [`Histogram`] is a spec with a [`HistTable`] for
+//! each CPU, and maybe one that all CPUs share. [`Histogram::update`] counts a hit, in any context;
+//! [`Snapshot::of`] adds up the tables, and a [`Printing`] prints the result.
 //!
-//! What the caller has to do:
+//! The caller's duties:
 //!
-//! * When a trigger is written: [`parse()`], the filter by
-//!   [`Filter::compile`](crate::engine::filter::Filter::compile), then [`decide`], which
-//!   says what becomes of the trigger among those that the event has.
-//! * To set it: make a [`HistTable`] for each possible CPU by [`Spec::own_table`], and one for all
-//!   by [`Spec::shared_table`], from them a [`Histogram`], and put it in the plan of the event.
-//! * On a hit, with preemption disabled: ask the filter, then call [`Histogram::update`] with
-//!   a [`ProbeHit`], which reads registers and memory as a filter does; the record is not
-//!   needed. What else is known of a hit is a [`Moment`]. A hit is counted exactly once: in
-//!   an entry, or as dropped.
-//! * To clear it while it counts: make a new [`Histogram`] of the same spec with empty tables,
-//!   replace the plan, and drop the old one after a grace period of RCU. Hits until then are
-//!   counted in the old one.
-//! * To pause it or to continue: [`Histogram::set_paused`], in any context.
-//! * A trigger may have to do with others: it may have variables, refer to those of other
-//!   histograms, and have actions. Then the [`Decision::Set`] is followed by
-//!   [`HistRequest::bind`], the histogram is made by [`Histogram::linked`], and a hit calls
-//!   [`Histogram::update_linked`], which counts in one table of all CPUs. It is not replaced to
-//!   clear it, see [`Histogram::clear_linked`], and not removed while another one
-//!   [refers to it](Spec::refers_to).
-//! * To show it: [`Snapshot::of`] in a process, then a [`Printing`] with the symbols and names
-//!   of the kernel as a [`KeyNames`], which writes one entry at a time.
+//! * A trigger is written: call [`parse()`], compile the filter by
+//!   [`Filter::compile`](crate::engine::filter::Filter::compile), then call [`decide`], which
+//!   compares the trigger with those that the event has.
+//! * A histogram is set: make a [`HistTable`] for each possible CPU by [`Spec::own_table`], and one
+//!   for all by [`Spec::shared_table`]; make a [`Histogram`] from them, and put it in the plan of
+//!   the event.
+//! * A hit, with preemption disabled: evaluate the filter, then call [`Histogram::update`] with a
+//!   [`ProbeHit`], which reads registers and memory, not the record. A [`Moment`] supplies the
+//!   rest: task, CPU, time, stacks. Each hit is counted exactly once, in an entry or as dropped.
+//! * A histogram is cleared: make a new [`Histogram`] of the same spec with empty tables, replace
+//!   the plan, and drop the old histogram after an RCU grace period. Until then hits are counted in
+//!   the old one.
+//! * A histogram is paused or continued: call [`Histogram::set_paused`], in any context.
+//! * A histogram is an *inter-event* one if it has variables, refers to those of other histograms,
+//!   or has actions. Then [`HistRequest::bind`] follows [`Decision::Set`],
+//!   [`Histogram::inter_event`] makes the histogram, and [`Histogram::update_inter_event`] counts a
+//!   hit, in one table for all CPUs. An inter-event histogram is cleared in place, by
+//!   [`Histogram::clear_inter_event`], and cannot be removed while another one [refers to
+//!   it](Spec::refers_to).
+//! * A histogram is shown: call [`Snapshot::of`] in a process, then print entry by entry with a
+//!   [`Printing`] and the kernel's symbols and names, a [`KeyNames`].
 
 mod action_bind;
 mod action_parse;
@@ -78,7 +78,7 @@ pub use entry::{BucketEntry, Read};
 pub use fast::{AtHand, NumberHit, RegisterHit};
 pub use field_hist::FieldHistogram;
 pub use inter::{ActionSort, HistAction};
-pub use inter_update::{Emit, EmittedValues, LinkedRoom};
+pub use inter_update::{Emit, EmittedValues, InterEventRoom};
 pub use names::KeyNames;
 pub use parse::{parse, HistRequest, Verb};
 pub use print::{Heading, Printing};

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The beginnings of pairs of events: what one event leaves for another one with the same key.
+//! The beginnings of pairs of events, which wait for their ends.
 //!
-//! All CPUs share a table, as a pair may begin on one CPU and end on another. Its slots are in
-//! buckets of eight; a key has two neighbours among these, where its slot is one that is free. So
-//! a search looks at two words, and a slot that becomes free leaves no mark.
+//! All CPUs share a table, as a pair may begin on one CPU and end on another. A bucket has eight
+//! slots. A key may be in either of two adjacent buckets, in any slot. So a search loads two words,
+//! and freeing a slot leaves no tombstone.
 //!
-//! A bucket has a word with a byte for each slot, its tag: [`FREE`], [`TAKEN`] (somebody reads or
-//! writes the slot), or some bits of the hash of a key. Who changes a slot takes it first, by a
-//! compare-exchange of the word, and waits for nobody: a slot that is taken is not there for
-//! others. So two CPUs that begin with one key at the same time may make two beginnings, of which
-//! the second ends never; it is superseded or expires as any other. Nothing but compare-exchanges
-//! and additions change the word, so that what is released by one is acquired by any later one.
-//!
+//! Each bucket has a word with a byte for each slot, its tag: [`FREE`], [`TAKEN`] (claimed by a
+//! reader or writer), or bits of the hash of a key. Whoever changes a slot claims it first, by a
+//! compare-exchange of the word, and never waits: others treat a claimed slot as absent. So two
+//! CPUs that begin a pair with one key at the same time may make two beginnings, of which the
+//! second never ends; it is later superseded or expires. The word is only changed by
+//! compare-exchanges and additions, so that later ones acquire what an earlier one released.
 //! Each beginning is, in the end, one of [`PairCounts`], or still open.
 //!
 //! Context: any, with preemption disabled, but for what says otherwise.
@@ -23,70 +22,70 @@ use crate::sys::{self, AllocError, AtomicU64, OnCpu, PerCpu, PublishedWord, Vec,
 /// Most keys of a pair.
 pub const MAX_PAIR_KEYS: usize = 2;
 
-/// The keys of a pair, 0 for those that it does not have.
+/// The keys of a pair; 0 for missing ones.
 pub type PairKeys = [u64; MAX_PAIR_KEYS];
 
-/// Words of a slot before what was left: the keys and the time.
+/// Words of a slot before its values: the keys and the time.
 const BEFORE_VALUES: usize = MAX_PAIR_KEYS + 1;
 
-/// Most words that a beginning leaves.
+/// Most values of a beginning, in words.
 pub const MAX_PAIR_WORDS: usize = 24;
 
-/// Words of a text that a beginning leaves, with its NUL.
+/// Words of a text value, with its NUL.
 pub const PAIR_TEXT_WORDS: usize = 8;
 
-/// Beginnings for which there is room, if a definition does not say how many.
+/// Room for beginnings, if the definition does not set it.
 pub const DEFAULT_PAIRS: usize = 4096;
 
 /// Slots of a bucket: the bytes of a word.
 const BUCKET: usize = 8;
 
-/// Buckets of a key.
+/// Buckets in which a key may be.
 const NEIGHBOURS: usize = 2;
 
-/// Slots of a key.
+/// Slots in which a key may be.
 const SLOTS: usize = NEIGHBOURS * BUCKET;
 
 /// 1 in each byte of a word.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// Buckets that are read before another task may run.
+/// Buckets that are read between two checks for rescheduling.
 const BUCKETS_AT_ONCE: usize = 1 << 10;
 
-/// After this time, a beginning may be replaced if there is no room: 10 s.
+/// Age in nanoseconds from which a beginning may be replaced if there is no room.
 const EXPIRES: u64 = 10_000_000_000;
 
 /// The tag of a slot without a beginning.
 const FREE: u8 = 0;
 
-/// The tag of a slot that somebody reads or writes.
+/// The tag of a claimed slot.
 const TAKEN: u8 = 1;
 
-/// A bit of the tags of keys.
+/// Bit that is set in the tag of each key.
 const HASHED: u8 = 2;
 
-/// 2^64 divided by the golden ratio, and by the square root of 3, both odd: their high bits depend on
-/// all bits of a factor.
+/// 2^64 divided by the golden ratio, and by the square root of 3, both odd: the high bits of a
+/// product depend on all bits of the other factor.
 const MULTIPLIERS: [u64; MAX_PAIR_KEYS] = [0x9e37_79b9_7f4a_7c15, 0x93cd_3a2c_8198_e269];
 
-/// What became of beginnings and ends, and how often.
+/// The numbers of beginnings and ends, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
     /// Beginnings.
     pub begun: u64,
-    /// Those that have ended.
+    /// Beginnings that have ended.
     pub ended: u64,
-    /// Those whose key has begun anew.
+    /// Beginnings whose key began again.
     pub superseded: u64,
-    /// Those that were older than ten seconds when there was no room for another one.
+    /// Beginnings replaced after ten seconds, because another one found no room.
     pub expired: u64,
-    /// Those for which there was no room, here or on the stack.
+    /// Beginnings without room, in the table or on the stack.
     pub lost: u64,
     /// Ends without a beginning.
     pub unmatched: u64,
 }
 
-/// The counters, by their indices.
+/// Indices of the counters.
 #[derive(Clone, Copy)]
 enum PairCounter {
     Begun,
@@ -100,31 +99,31 @@ enum PairCounter {
 /// The counters of a CPU.
 pub type PairCounters = [PublishedWord; 6];
 
-/// Returns counters that are 0.
+/// Returns counters of 0.
 pub fn no_counts() -> PairCounters {
     core::array::from_fn(|_| PublishedWord::new(0))
 }
 
-/// The beginnings of one kind of pair.
+/// The table of beginnings of one pair.
 pub struct Beginnings {
-    /// For each bucket the tags of its slots; neighbours are together.
+    /// The tags of each bucket's slots; the two buckets of a key are adjacent.
     tags: Zeroed<[AtomicU64; NEIGHBOURS]>,
-    /// For each slot the keys, the time, and what was left.
+    /// For each slot the keys, the time, and the values.
     words: Zeroed<AtomicU64>,
     stride: usize,
     counters: PerCpu<PairCounters>,
-    /// Beginnings that were [cleared](Beginnings::clear).
+    /// The number of beginnings that [`Beginnings::clear`] removed.
     forgotten: AtomicU64,
 }
 
 /// A beginning that has not ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OpenBeginning {
-    /// When it was.
+    /// When the pair began.
     pub time: u64,
     /// Its keys.
     pub keys: PairKeys,
-    /// What it left.
+    /// The values.
     pub words: [u64; MAX_PAIR_WORDS],
 }
 
@@ -132,12 +131,12 @@ pub struct OpenBeginning {
 pub struct OpenBeginnings {
     /// The oldest of them, the oldest first.
     pub oldest: Vec<OpenBeginning>,
-    /// The number of all.
+    /// The number of all open beginnings.
     pub count: usize,
 }
 
 impl Beginnings {
-    /// Makes room for `room` beginnings that leave so many `values`, in words. `counters` are all 0.
+    /// Makes a table with room for `room` beginnings of `values` words each. `counters` must be 0.
     ///
     /// # Errors
     ///
@@ -149,7 +148,7 @@ impl Beginnings {
         values: usize,
         counters: PerCpu<PairCounters>,
     ) -> Result<Self, AllocError> {
-        // Two thirds of the slots stay free: then the buckets of a key are rarely full.
+        // Two thirds of the slots stay free, so that both buckets of a key are rarely full.
         let places = room.saturating_mul(3).div_ceil(SLOTS).max(1);
         let slots = places.checked_mul(SLOTS).ok_or(AllocError)?;
         let stride = values.min(MAX_PAIR_WORDS).saturating_add(BEFORE_VALUES);
@@ -176,15 +175,15 @@ impl Beginnings {
         first.wrapping_mul(first_by) ^ second.wrapping_mul(second_by)
     }
 
-    /// Returns the tag of a key with this hash.
+    /// Returns the tag for a hash.
     #[inline(always)]
     fn tag(hash: u64) -> u8 {
-        // CAST: Bits that choose no bucket. The lowest bits of a product depend on the lowest bits
-        // of its factors alone, which addresses of structures have in common.
+        // CAST: Bits that do not choose the bucket. The lowest bits are useless: they depend on the
+        // lowest bits of the keys alone, which are equal in addresses of structures.
         (hash >> 32) as u8 | HASHED
     }
 
-    /// Returns the buckets of a hash, which there always are.
+    /// Returns the two buckets for a hash.
     #[inline(always)]
     fn buckets(&self, hash: u64) -> Option<[Bucket<'_>; NEIGHBOURS]> {
         // CAST: The product's high half is less than the length.
@@ -205,7 +204,7 @@ impl Beginnings {
         self.words.get(start..end).unwrap_or_default()
     }
 
-    /// Takes the slot in `bucket` that has this key, whose tag is given, if there is one.
+    /// Claims the slot of a key in `bucket`; its tag is given.
     #[inline(always)]
     fn take<'a>(
         &'a self,
@@ -219,8 +218,8 @@ impl Beginnings {
                 continue;
             };
             let has_key = || [first.load_relaxed(), second.load_relaxed()] == key;
-            // A slot that is taken is not there for others, and it may be that of another key
-            // with this tag. If this key has begun before, it is seen here.
+            // Others treat a claimed slot as absent, and it may have another key with the same tag.
+            // If this key began before, it is seen here.
             if !has_key() {
                 continue;
             }
@@ -235,7 +234,7 @@ impl Beginnings {
         None
     }
 
-    /// Takes the slot of the oldest beginning in `buckets`, if that has expired.
+    /// Claims the slot of the oldest beginning in `buckets`, if that has expired.
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
@@ -261,7 +260,8 @@ impl Beginnings {
             return None;
         }
         let slot = bucket.take(place, tag)?;
-        // It may have ended meanwhile, and another key with its tag may have begun there.
+        // It may have ended meanwhile, and another key with the same tag may have begun in the
+        // slot.
         if !has_expired(self.time(slot.number)) {
             slot.release(tag);
             return None;
@@ -269,7 +269,6 @@ impl Beginnings {
         Some(slot)
     }
 
-    /// Returns the time in a slot.
     fn time(&self, slot: usize) -> u64 {
         match self.slot(slot) {
             [_, _, time, ..] => time.load_relaxed(),
@@ -277,7 +276,7 @@ impl Beginnings {
         }
     }
 
-    /// Notes a beginning with `key` at the time `now`, and what it leaves.
+    /// Adds a beginning with `key` at the time `now`, and the values `left`.
     #[inline(always)]
     pub fn begin(&self, key: PairKeys, now: u64, left: &[u64], here: &OnCpu) {
         let hash = Self::hash(key);
@@ -289,17 +288,17 @@ impl Beginnings {
         }
     }
 
-    /// Counts a beginning that cannot be noted.
+    /// Counts a beginning that cannot be added.
     #[inline(always)]
     pub fn lose(&self, here: &OnCpu) {
         self.count(PairCounter::Begun, here);
         self.count(PairCounter::Lost, here);
     }
 
-    /// Writes a beginning to the slot that was taken for it.
+    /// Writes a beginning to a slot that was claimed for it.
     #[inline(always)]
     fn leave(&self, slot: TakenSlot<'_>, (tag, key): (u8, PairKeys), now: u64, left: &[u64]) {
-        // A reader that sees a new word sees that the slot has been taken, too.
+        // A reader that sees a new word also sees that the slot was claimed.
         sys::fence_release();
         if let [own_first, own_second, time, words @ ..] = self.slot(slot.number) {
             let [first, second] = key;
@@ -313,7 +312,7 @@ impl Beginnings {
         slot.release(tag);
     }
 
-    /// As [`Self::begin`], where the buckets of the key are not empty. The beginning has been
+    /// The rest of [`Self::begin`], if the buckets of the key are not empty. The beginning has been
     /// counted.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
@@ -344,8 +343,8 @@ impl Beginnings {
         }
     }
 
-    /// Takes the slot of `key`, or a free one, or one that has expired, for a key that may have
-    /// begun, or whose first bucket is full. `taken` is a free slot that has been taken already.
+    /// Claims a slot for a key that may have begun before: its own slot, a free one, or an expired
+    /// one. `taken` is a free slot that is already claimed.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn take_any<'a>(
@@ -377,8 +376,8 @@ impl Beginnings {
         })
     }
 
-    /// Ends the beginning with `key`, if there is one: writes what it left to `left`, and returns
-    /// its time.
+    /// Ends the beginning with `key`: writes its values to `left`, and returns its time; `None` if
+    /// there is none.
     #[inline(always)]
     pub fn end(&self, key: PairKeys, left: &mut [u64], here: &OnCpu) -> Option<u64> {
         let hash = Self::hash(key);
@@ -391,7 +390,7 @@ impl Beginnings {
         }
     }
 
-    /// As [`Self::end`], where the beginning is not the only one in the first bucket of its key.
+    /// The rest of [`Self::end`], if the key's first bucket has other beginnings.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn end_among_others(
@@ -411,7 +410,7 @@ impl Beginnings {
         Some(self.end_in(taken, left, here))
     }
 
-    /// Ends a beginning that has been taken.
+    /// Ends a beginning whose slot is claimed.
     #[inline(always)]
     fn end_in(&self, taken: TakenBeginning<'_>, left: &mut [u64], here: &OnCpu) -> u64 {
         let time = taken.time.load_relaxed();
@@ -423,7 +422,7 @@ impl Beginnings {
         time
     }
 
-    /// As [`Self::take`], of the first slot, if no other one of the bucket is used.
+    /// Claims the first slot of `bucket` like [`Self::take`], if it is the only used one.
     #[inline(always)]
     fn take_first<'a>(
         &'a self,
@@ -448,7 +447,7 @@ impl Beginnings {
         None
     }
 
-    /// Forgets all beginnings: they have expired. Nothing may begin or end at the same time.
+    /// Expires all beginnings. No pair may begin or end meanwhile.
     ///
     /// Context: process, may sleep.
     pub fn clear(&self) {
@@ -466,7 +465,7 @@ impl Beginnings {
         self.forgotten.fetch_add_relaxed(forgotten);
     }
 
-    /// Returns what has been counted so far.
+    /// Returns the counters.
     ///
     /// Context: any.
     pub fn counts(&self) -> PairCounts {
@@ -487,8 +486,8 @@ impl Beginnings {
         counts
     }
 
-    /// Returns the beginnings that have not ended, `most` of them at most; those that change at the
-    /// moment are left out. It takes memory for twice as many.
+    /// Returns the `most` oldest open beginnings. Skips those that are being changed. Allocates
+    /// memory for twice as many.
     ///
     /// # Errors
     ///
@@ -497,7 +496,7 @@ impl Beginnings {
     /// Context: process, may sleep.
     pub fn open(&self, most: usize) -> Result<OpenBeginnings, AllocError> {
         let (mut oldest, mut count) = (Vec::new(), 0usize);
-        // Those that are younger are not among them.
+        // Younger beginnings need not be collected.
         let mut youngest = u64::MAX;
         for (n, tags) in self.tags.as_flattened().iter().enumerate() {
             if n % BUCKETS_AT_ONCE == 0 {
@@ -511,8 +510,8 @@ impl Beginnings {
                 let slot = n.wrapping_mul(BUCKET).wrapping_add(place.index());
                 let one = self.read(slot);
                 sys::fence_acquire();
-                // Who has changed it in between has taken it; the time tells a beginning from
-                // one with the same key.
+                // Another CPU may have changed the slot meanwhile. The time distinguishes a
+                // beginning from a later one with the same key.
                 if place.tag(tags.load_relaxed()) != before || self.time(slot) != one.time {
                     continue;
                 }
@@ -531,7 +530,6 @@ impl Beginnings {
         Ok(OpenBeginnings { oldest, count })
     }
 
-    /// Returns the beginning in a slot.
     fn read(&self, slot: usize) -> OpenBeginning {
         let mut one = OpenBeginning {
             time: 0,
@@ -550,42 +548,42 @@ impl Beginnings {
     }
 }
 
-/// Sorts `all` by their times, and leaves the `most` oldest.
+/// Sorts `all` by time, and keeps the `most` oldest.
 fn leave_oldest(all: &mut Vec<OpenBeginning>, most: usize) {
     sort::sort_by_key(all, |one| one.time);
     all.truncate(most);
 }
 
-/// Where the tag of a slot is in the word of its bucket: its lowest bit.
+/// The lowest bit of a slot's tag in the word of its bucket.
 #[derive(Clone, Copy)]
 struct TagPlace(u32);
 
 impl TagPlace {
-    /// Returns those of all slots.
+    /// Returns the places of all slots.
     fn all() -> impl Iterator<Item = Self> {
         (0..u64::BITS).step_by(8).map(Self)
     }
 
-    /// Returns the first of the places whose highest bits are set in `marks`.
+    /// Returns the first place whose highest bit is set in `marks`.
     #[inline(always)]
     fn first(marks: u64) -> Option<Self> {
         (marks != 0).then(|| Self(marks.trailing_zeros() & !7))
     }
 
-    /// Returns a word with the bits of all other places.
+    /// Returns a mask of all other places.
     #[inline(always)]
     fn others(self) -> u64 {
         !(0xff << self.0)
     }
 
-    /// Returns the number of the slot in its bucket.
+    /// Returns the slot's index in the bucket.
     #[inline(always)]
     fn index(self) -> usize {
         // CAST: Less than eight.
         (self.0 / 8) as usize
     }
 
-    /// Returns the tag in the word of a bucket.
+    /// Returns this slot's tag in `word`.
     #[inline(always)]
     fn tag(self, word: u64) -> u8 {
         // CAST: The lowest byte.
@@ -593,33 +591,33 @@ impl TagPlace {
     }
 }
 
-/// Returns the highest bit of each byte of `word` that is `tag`.
+/// Returns a word with the highest bit of each byte set that equals `tag` in `word`.
 #[inline(always)]
 fn with(word: u64, tag: u8) -> u64 {
     let other = word ^ EACH.wrapping_mul(u64::from(tag));
-    // The highest bit of each byte that is not 0. No sum exceeds its byte.
+    // The highest bit of each nonzero byte. No sum carries into the next byte.
     let low = EACH.wrapping_mul(0x7f);
     let sum = (other & low).wrapping_add(low);
     !(sum | other | low)
 }
 
-/// Slots that a key may have.
+/// Eight slots.
 #[derive(Clone, Copy)]
 struct Bucket<'a> {
-    /// The word of their tags.
+    /// The word of the tags.
     tags: &'a AtomicU64,
-    /// The number of the first one.
+    /// The number of the first slot.
     first: usize,
 }
 
 impl<'a> Bucket<'a> {
-    /// Returns the places of the slots with this tag: their highest bits.
+    /// Returns the highest bits of the slots with this tag.
     #[inline(always)]
     fn with(&self, tag: u8) -> u64 {
         with(self.tags.load_relaxed(), tag)
     }
 
-    /// Takes the first slot of a key whose buckets are empty.
+    /// Claims the first slot if both buckets are empty.
     #[inline(always)]
     fn take_first([first, second]: [Self; NEIGHBOURS]) -> Option<TakenSlot<'a>> {
         if first.tags.load_relaxed() | second.tags.load_relaxed() != 0 {
@@ -628,7 +626,7 @@ impl<'a> Bucket<'a> {
         first.take_alone(FREE)
     }
 
-    /// Takes the first slot, if its tag is this one and the others are free.
+    /// Claims the first slot if it has this tag and the others are free.
     #[inline(always)]
     fn take_alone(&self, tag: u8) -> Option<TakenSlot<'a>> {
         let taken = u64::from(TAKEN);
@@ -636,7 +634,7 @@ impl<'a> Bucket<'a> {
         Some(self.slot(TagPlace(0)))
     }
 
-    /// Takes a free slot if there is none with this tag.
+    /// Claims a free slot if no slot has this tag.
     #[inline(always)]
     fn take_free_without(&self, tag: u8) -> Option<TakenSlot<'a>> {
         let found = self.tags.load_relaxed();
@@ -649,11 +647,11 @@ impl<'a> Bucket<'a> {
         Some(self.slot(place))
     }
 
-    /// Takes a free slot.
+    /// Claims a free slot.
     #[inline(always)]
     fn take_free(&self) -> Option<TakenSlot<'a>> {
         while let Some(place) = TagPlace::first(self.with(FREE)) {
-            // If not, another writer was faster.
+            // Otherwise another writer claimed it first.
             if let Some(slot) = self.take(place, FREE) {
                 return Some(slot);
             }
@@ -670,9 +668,10 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// Takes the slot at `place`, if its tag is this one.
+    /// Claims the slot at `place` if it has this tag.
     ///
-    /// Each turn after the first is due to another writer that has changed a slot of the bucket.
+    /// Each iteration after the first is caused by another writer that changed a slot of the
+    /// bucket.
     #[inline(always)]
     fn take(&self, place: TagPlace, tag: u8) -> Option<TakenSlot<'a>> {
         let mut found = self.tags.load_relaxed();
@@ -687,14 +686,13 @@ impl<'a> Bucket<'a> {
     }
 }
 
-/// A beginning whose slot is taken.
+/// A beginning whose slot is claimed.
 struct TakenBeginning<'a> {
     slot: TakenSlot<'a>,
     time: &'a AtomicU64,
     left: &'a [AtomicU64],
 }
 
-/// A slot that is taken.
 struct TakenSlot<'a> {
     tags: &'a AtomicU64,
     place: TagPlace,
@@ -702,10 +700,10 @@ struct TakenSlot<'a> {
 }
 
 impl TakenSlot<'_> {
-    /// Gives it back with this tag, after all accesses to it.
+    /// Releases the slot with this tag, after all accesses to it.
     #[inline(always)]
     fn release(self, tag: u8) {
-        // Its tag is `TAKEN`, and nobody else changes it: no other byte is reached.
+        // The tag is `TAKEN`, and nobody else changes it: no carry into another byte.
         let change = u64::from(tag).wrapping_sub(u64::from(TAKEN));
         self.tags.add_release(change << self.place.0);
     }

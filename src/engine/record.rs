@@ -108,11 +108,9 @@ pub fn start_probe(out: &mut [u8], header: Header, ip: u64) -> bool {
     put(start, COMMON_SIZE, ip.to_le_bytes())
 }
 
-/// As [`start_probe`], in words: the header's [`Header::first_half`] and the [`words`] of
-/// the location.
+/// Like [`start_probe`], in words: takes [`Header::first_half`] and the [`words`] of the location.
 ///
-/// `pid` is called when the pid is stored, so that one register holds one value after the
-/// other.
+/// `pid` is called only when the pid is stored, which saves a register.
 ///
 /// Context: any.
 #[inline(always)]
@@ -154,8 +152,7 @@ pub fn put_return_address(out: &mut [u8], address: u64) -> bool {
     put(out, PROBE_SIZE, address.to_le_bytes())
 }
 
-/// Writes `value` as the first argument of a probe's record; returns false if `out` is
-/// shorter.
+/// Writes `value` as the first argument of a probe's record; returns false if `out` is shorter.
 ///
 /// Context: any.
 #[inline(always)]
@@ -179,7 +176,7 @@ pub fn put_return_address_and_first(out: &mut [u8], address: u64, value: u64) ->
 /// Context: any.
 #[inline(always)]
 pub fn put_return_address_and_two(out: &mut [u8], address: u64, [one, two]: [u64; 2]) -> bool {
-    // The longer one first: if there is room for it, there is for the other.
+    // Write the longer one first: if it fits, so does the other.
     put(out, PROBE_SIZE + 16, two.to_le_bytes()) && put_return_address_and_first(out, address, one)
 }
 

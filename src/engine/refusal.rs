@@ -5,6 +5,5 @@
 pub mod error;
 pub mod excerpt;
 pub(in crate::engine) mod log_entry;
-pub mod nearest;
 pub mod remedy;
 pub mod suggest;

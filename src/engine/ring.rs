@@ -24,25 +24,8 @@
 //! | `pages[p]`  | writers                   | fill, comm notes, discards, totals before |
 //! | reader      | the reader                | its page, its position there, its counters |
 //!
-//! Reserving is one addition to `state`. The time is stored just before it; [`place`]
-//! explains why that is correct however writers nest. Committing decrements `nesting`; the
-//! outermost writer also store-releases `state`'s position to `published`. When the
-//! outermost writer publishes, all writers nested in it have finished, so one store
-//! publishes all their events, however many sub-buffers they crossed. The reader fills in
-//! the commit field of the sub-buffer's header.
-//!
-//! A writer enters sub-buffer `s` by claiming its slot. The slot is either empty or holds
-//! the sub-buffer one lap older, whose events are then overrun. The reader takes a
-//! sub-buffer by putting its spare page in the slot; the side that wins the slot's cmpxchg
-//! owns the old page. The reader may also take the sub-buffer that the writers are on,
-//! because writers find it through `tails`, not through the slot.
-//!
-//! Writers never enter the sub-buffer one lap after `published`. So nothing that an
-//! interrupted writer still uses is overrun (the new events are lost and counted as commit
-//! overrun), and `tails` and `pages` of everything from `published` to `state` are stable
-//! for the writer that publishes.
-//!
-//! `Documentation/ring-buffer.rst` has the reasoning in full.
+//! `Documentation/ring-buffer.rst` has the steps of reserving, committing, entering the next
+//! sub-buffer and reading, and why they are right.
 
 mod binary;
 mod clock;
@@ -70,8 +53,8 @@ mod still;
 mod storage;
 mod tail;
 mod tally;
+mod unpublished;
 mod unread;
-mod unsettled;
 mod whole;
 mod writer;
 
@@ -94,5 +77,5 @@ pub use rings::{Fill, Local, RecordedFast, Rings, Shared};
 pub use state::{Ring, RingError, Storage};
 pub use stats::Stats;
 pub use still::{Newest, StillEvent};
-pub use unsettled::Unsettled;
+pub use unpublished::Unpublished;
 pub use writer::{FastReservation, Payload, Reservation, Writer};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What has nothing to do with tracing: text, numbers, sorting, caches, clocks.
+//! Helpers that are independent of tracing: text, numbers, sorting, caches, clocks.
 
 pub mod address;
 pub mod clock;

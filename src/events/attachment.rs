@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What attaches an event probe to the event whose hits it gets.
+//! Attaches an event probe to the event whose hits it gets.
 //!
-//! While the event probe is armed, the plan of the other event, in the instance of the top
-//! directory, has an action that sends the hits.
+//! While the event probe is armed, the plan of the other event, in the top directory's instance,
+//! has an action that sends the hits.
 
 use crate::{events::event::Event, hit::action::Action};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use kernel::{prelude::*, sync::Arc};
 pub(crate) struct AttachmentCount(AtomicUsize);
 
 impl AttachmentCount {
-    /// There is none.
+    /// Makes a count of 0.
     ///
     /// # Errors
     ///
@@ -22,24 +22,24 @@ impl AttachmentCount {
         Ok(Arc::new(Self(AtomicUsize::new(0)), GFP_KERNEL)?)
     }
 
-    /// Returns whether there is any.
+    /// Returns whether there are any attachments.
     pub(super) fn is_any(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 }
 
-/// What attaches a probe to an event, which is not deleted before it.
+/// The attachment of a probe to an event. The event cannot be deleted before the probe.
 pub(crate) struct Attachment {
     to: Arc<Event>,
     /// Sends the hits.
     action: Arc<Action>,
-    /// Whether the plan of the event has the action. Changes with the registry lock held.
+    /// Whether the event's plan has the action. Changes with the registry lock held.
     is_linked: AtomicBool,
     count: Arc<AttachmentCount>,
 }
 
 impl Attachment {
-    /// Attaches a probe to the event `to`, of which `action` sends it the hits.
+    /// Attaches a probe to the event `to`, whose hits `action` sends.
     pub(super) fn new(to: Arc<Event>, action: Arc<Action>, count: Arc<AttachmentCount>) -> Self {
         to.count_attached(true);
         count.0.fetch_add(1, Ordering::Relaxed);
@@ -51,22 +51,22 @@ impl Attachment {
         }
     }
 
-    /// Returns the event whose hits are sent.
+    /// Returns the event that sends the hits.
     pub(super) fn to(&self) -> &Arc<Event> {
         &self.to
     }
 
-    /// Returns what sends them.
+    /// Returns the action that sends the hits.
     pub(super) fn action(&self) -> &Arc<Action> {
         &self.action
     }
 
-    /// Returns whether hits are sent.
+    /// Returns whether the event's plan has the action.
     pub(super) fn is_linked(&self) -> bool {
         self.is_linked.load(Ordering::Relaxed)
     }
 
-    /// Notes whether hits are sent.
+    /// Notes whether the event's plan has the action.
     pub(super) fn set_linked(&self, linked: bool) {
         self.is_linked.store(linked, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A defined event: what its probes have in common.
+//! A defined event: the state that its probes share.
 
 use crate::{
     buffer::Buffer,
@@ -14,7 +14,7 @@ use crate::{
         transaction::{ChangeMark, WriteMarks},
     },
     formats::Format,
-    hit::plan::Share,
+    hit::plan::InstancePlan,
     sys::Vec,
 };
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,37 +24,36 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// A defined event. Everything but the format changes, and only with the registry lock
-/// held.
+/// A defined event. All fields but the format change, only with the registry lock held.
 #[pin_data]
 pub(crate) struct Event {
     /// The format of its records: the format of its first probe.
     pub(crate) format: Arc<Format>,
-    /// Who owns it; `None` if it is everybody's.
+    /// The owner; `None` if anyone may change the event.
     owner: Option<Arc<Owner>>,
     #[pin]
     instances: Mutex<InInstances>,
-    /// For writes.
+    /// Marks of writes to `kprobe_events`.
     pub(super) in_write: WriteMarks,
-    /// For changes of plans.
-    pub(super) in_change: ChangeMark,
-    /// Whether it is defined no more.
+    /// The last change of plans.
+    pub(super) last_change: ChangeMark,
+    /// Whether the event has been deleted.
     gone: AtomicBool,
-    /// The number of event probes that are attached to it.
+    /// The number of attached event probes.
     attached: AtomicUsize,
-    /// Whether it was ever enabled, or had a filter or a trigger.
+    /// Whether the event was ever enabled, or had a filter or a trigger.
     used: AtomicBool,
     /// Whether `hit_limit` has disarmed it.
     limited: AtomicBool,
 }
 
-/// What an event is in the instances.
+/// The event's state in each instance.
 struct InInstances {
-    /// By [`InstanceId`].
+    /// Indexed by [`InstanceId`].
     files: Vec<Option<Arc<EventFile>>>,
-    /// What the probes do on a hit, for all instances; the buffer has no meaning to a plan of
-    /// several.
-    active: Share,
+    /// The active plan for all instances, with its buffer. A plan per instance ignores the
+    /// buffer.
+    active: InstancePlan,
 }
 
 impl InInstances {
@@ -65,13 +64,14 @@ impl InInstances {
 }
 
 impl Event {
-    /// Returns its group and its name.
+    /// Returns group and name.
     pub(crate) fn names(&self) -> (&[u8], &[u8]) {
         (self.format.group.to_bytes(), self.format.name.to_bytes())
     }
 
-    /// Makes a disabled event of `owner`, or of everybody, without probes, with `files`, one
-    /// for each instance, by [`InstanceId`]. `buffer` is that of the top directory.
+    /// Makes a disabled event without probes. `files` has one element for each instance, indexed by
+    /// [`InstanceId`]; `buffer` is the top directory's. Without an owner, anyone may change the
+    /// event.
     ///
     /// # Errors
     ///
@@ -84,13 +84,13 @@ impl Event {
         let no_memory = || Refusal::new(Kind::NoMemory, 0);
         let top = files.first().and_then(Option::as_ref);
         let plan = top.map(|top| top.plan()).ok_or_else(no_memory)?;
-        let active = Share { buffer, plan };
+        let active = InstancePlan { buffer, plan };
         let event = pin_init!(Self {
             format,
             owner,
             instances <- new_mutex!(InInstances { files, active }),
             in_write: WriteMarks::new(),
-            in_change: ChangeMark::new(),
+            last_change: ChangeMark::new(),
             gone: AtomicBool::new(false),
             attached: AtomicUsize::new(0),
             used: AtomicBool::new(false),
@@ -99,17 +99,16 @@ impl Event {
         Arc::pin_init(event, GFP_KERNEL).map_err(|_| no_memory())
     }
 
-    /// Returns its id.
     pub(crate) fn id(&self) -> u16 {
         self.format.id
     }
 
-    /// Returns the event in `instance`; `None` if there is no such instance.
+    /// Returns the event's file in `instance`; `None` if there is no such instance.
     pub(crate) fn file(&self, instance: InstanceId) -> Option<Arc<EventFile>> {
         self.instances.lock().files.get(instance.0)?.clone()
     }
 
-    /// Returns the event in `instance`.
+    /// Returns the event's file in `instance`.
     ///
     /// # Errors
     ///
@@ -118,8 +117,8 @@ impl Event {
         self.file(instance).ok_or(ENODEV)
     }
 
-    /// Returns the number of hits for which a filter took too many steps, as far as that filter is
-    /// still there.
+    /// Returns the number of hits on which a filter exceeded its limit of steps, for filters that
+    /// still exist.
     pub(crate) fn exhausted(&self) -> u64 {
         let mut sum = 0u64;
         let _: Option<()> = self.find_file(|_, file| {
@@ -133,7 +132,7 @@ impl Event {
         sum
     }
 
-    /// Calls `each` with the event in each instance until that returns a value.
+    /// Calls `each` with the event's file in each instance until that returns a value.
     pub(super) fn find_file<R>(
         &self,
         mut each: impl FnMut(InstanceId, &Arc<EventFile>) -> Option<R>,
@@ -143,7 +142,7 @@ impl Event {
         files.find_map(|(instance, file)| each(instance, file))
     }
 
-    /// Makes room for the event in `instance`.
+    /// Reserves memory for [`Event::set_file`].
     ///
     /// # Errors
     ///
@@ -156,27 +155,26 @@ impl Event {
         Ok(())
     }
 
-    /// Sets what the event is in `instance`, for which there is room; `None` once that
-    /// is removed.
+    /// Sets the event's file in `instance`, for which there is room; `None` removes it.
     pub(super) fn set_file(&self, instance: InstanceId, file: Option<Arc<EventFile>>) {
         let mut instances = self.instances.lock();
         let before = match instances.files.get_mut(instance.0) {
             Some(slot) => core::mem::replace(slot, file),
             None => file,
         };
-        // Dropped with the lock released.
+        // Drop the old file without the spin lock.
         drop(instances);
         drop(before);
     }
 
-    /// Returns whether it is enabled in an instance.
+    /// Returns whether the event is enabled in any instance.
     pub(crate) fn is_enabled(&self) -> bool {
         let enabled = self.find_file(|_, file| file.is_enabled().then_some(()));
         enabled.is_some()
     }
 
-    /// Returns whether its hits are recorded in `instance`. Triggers may have enabled one that
-    /// `hit_limit` has disarmed.
+    /// Returns whether hits are recorded in `instance`. This includes an event that `hit_limit` has
+    /// disarmed and a trigger has enabled since.
     pub(crate) fn is_enabled_in(&self, instance: InstanceId) -> bool {
         !self.is_limited() && self.file(instance).is_some_and(|file| file.is_enabled())
     }
@@ -191,20 +189,20 @@ impl Event {
         self.limited.store(limited, Ordering::Relaxed);
     }
 
-    /// Returns whether the probes are to be armed, because of any instance.
+    /// Returns whether any instance needs the probes armed.
     pub(crate) fn is_needed(&self) -> bool {
         let needed = self.find_file(|_, file| file.is_needed().then_some(()));
         needed.is_some()
     }
 
-    /// Returns whether the probes are to be armed because of another instance than `instance`.
+    /// Returns whether an instance other than `instance` needs the probes armed.
     pub(super) fn is_needed_besides(&self, instance: InstanceId) -> bool {
         let needed =
             self.find_file(|other, file| (other != instance && file.is_needed()).then_some(()));
         needed.is_some()
     }
 
-    /// Counts one event probe more that is attached to it, or one less.
+    /// Increments or decrements the number of attached event probes.
     pub(super) fn count_attached(&self, more: bool) {
         if more {
             self.attached.fetch_add(1, Ordering::Relaxed);
@@ -218,24 +216,24 @@ impl Event {
         self.attached.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns what the probes do on a hit.
-    pub(super) fn active(&self) -> Share {
+    /// Returns the active plan and its buffer.
+    pub(super) fn active(&self) -> InstancePlan {
         self.instances.lock().active.clone()
     }
 
-    /// Sets what the probes do on a hit.
-    pub(super) fn set_active(&self, share: Share) {
-        let before = core::mem::replace(&mut self.instances.lock().active, share);
-        // Dropped with the lock released.
+    /// Sets the active plan and its buffer.
+    pub(super) fn set_active(&self, active: InstancePlan) {
+        let before = core::mem::replace(&mut self.instances.lock().active, active);
+        // Drop the old plan without the spin lock.
         drop(before);
     }
 
-    /// Returns who owns it; `None` if it is everybody's.
+    /// Returns the owner; `None` if anyone may change the event.
     pub(crate) fn owner(&self) -> Option<&Arc<Owner>> {
         self.owner.as_ref().filter(|owner| owner.is_here())
     }
 
-    /// Returns whether it is ready-made: nobody has defined it.
+    /// Returns whether the event is ready-made.
     pub(crate) fn is_ready_made(&self) -> bool {
         self.owner().is_some_and(|owner| owner.is_builtin())
     }
@@ -245,7 +243,7 @@ impl Event {
         owner::same(self.owner(), owner)
     }
 
-    /// Returns the refusal, of `kind` and at column `at`, of what only its owner may do.
+    /// Returns the refusal of what only the owner may do, with the caret at column `at`.
     pub(super) fn belongs_to_other(&self, kind: Kind, at: usize) -> Refusal {
         let refusal = Refusal::new(kind, at);
         match self.owner() {
@@ -254,24 +252,24 @@ impl Event {
         }
     }
 
-    /// Notes that it is defined no more.
+    /// Notes that the event has been deleted.
     pub(super) fn set_gone(&self) {
         self.gone.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it is defined no more. Files that are still open know it.
+    /// Returns whether the event has been deleted. Open files check it.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
 
-    /// Notes that it is enabled, or has a filter or a trigger.
+    /// Notes that the event is enabled, or has a filter or a trigger.
     pub(super) fn set_used(&self) {
         self.used.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it is among those that are meant where all events are: each that somebody
-    /// has defined, and each ready-made one that somebody uses or has used. A look at a ready-made
-    /// event makes it, and what is refused does; that is no use.
+    /// Returns whether "all events" includes this one: any defined event, and a ready-made one that
+    /// was ever used. A ready-made event is made when a file of it is opened; that, and a refused
+    /// write, are no use.
     pub(crate) fn is_used(&self) -> bool {
         !self.is_ready_made() || self.is_attached() || self.used.load(Ordering::Relaxed)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An event in an instance: whether it is enabled there, and what its hits do.
+//! An event in an instance: its switch and its plan.
 
 use crate::{
     engine::filter::Filter,
@@ -23,28 +23,27 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// Tells the instances apart: its index among them. The number of an instance that is removed
-/// may be given again.
+/// Index of an instance. A removed instance's id may be reused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InstanceId(pub(super) usize);
 
 impl InstanceId {
-    /// The instance of the top directory, which always exists.
+    /// The top directory, which always exists.
     pub(crate) const TOP: Self = Self(0);
 }
 
-/// An event in an instance: ftrace's `struct trace_event_file`. Changes with the registry
-/// lock held, except for the switch, which triggers also change.
+/// An event in an instance: ftrace's `struct trace_event_file`. Changes with the registry lock
+/// held; triggers change the switch without it.
 ///
-/// An event is needed if its probes are to be armed: it is enabled, or it has triggers, or
-/// triggers enable or disable it.
+/// The event needs its probes armed if it is enabled, has triggers, or triggers of other events
+/// enable or disable it.
 #[pin_data(PinnedDrop)]
 pub(crate) struct EventFile {
-    /// Whether it is enabled.
+    /// Whether the event is enabled in the instance.
     switch: Arc<Switch>,
     /// The histograms of the plan.
     histograms: Arc<Histograms>,
-    /// The number of triggers that change it.
+    /// The number of triggers that enable or disable the event.
     targeted: AtomicUsize,
     #[pin]
     state: Mutex<FileState>,
@@ -57,33 +56,37 @@ impl PinnedDrop for EventFile {
     }
 }
 
-/// Counts what `plan`, which an event gets or loses, emits.
+/// Counts the synthetic events that `plan` emits as used, or, if not `more`, as released.
 fn count_uses(plan: &Plan, more: bool) {
-    for linked in plan.actions().iter().filter_map(|action| action.linked()) {
-        linked.count_use(more);
+    for inter_event in plan
+        .actions()
+        .iter()
+        .filter_map(|action| action.inter_event())
+    {
+        inter_event.count_use(more);
     }
 }
 
 struct FileState {
     plan: Arc<Plan>,
-    /// The text to show for the last filter, if it was refused.
+    /// The text to show for a refused filter.
     refused: Option<Vec<u8>>,
 }
 
-/// What a plan is made of.
+/// The parts of a plan.
 pub(crate) struct PlanParts {
-    /// The actions, in their order.
+    /// The actions, in order.
     pub(super) actions: Vec<Arc<Action>>,
-    /// Accepts the hits that are recorded.
+    /// The filter.
     pub(super) filter: Option<Arc<Filter>>,
     /// The tasks whose hits count; `None` for all tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
-    /// What is recorded behind each record.
+    /// The stacks that are recorded behind each record.
     pub(super) stacks: Stacks,
 }
 
 impl EventFile {
-    /// Makes a disabled event with `plan`, which has no actions.
+    /// Makes a disabled event file with `plan`, which has no actions.
     ///
     /// # Errors
     ///
@@ -105,37 +108,38 @@ impl EventFile {
         self.switch.is_on()
     }
 
-    /// Returns whether the event is armed also while it is disabled.
+    /// Returns whether the event must be armed even while disabled: it has triggers, or triggers
+    /// change it.
     pub(crate) fn is_held(&self) -> bool {
         self.is_targeted() || !self.plan().actions().is_empty()
     }
 
-    /// Returns whether the probes are to be armed.
+    /// Returns whether the probes must be armed.
     pub(crate) fn is_needed(&self) -> bool {
         self.is_needed_with(self.plan().actions())
     }
 
-    /// Returns whether the probes were to be armed if it had `actions`.
+    /// Returns whether the probes would have to be armed with `actions`.
     pub(super) fn is_needed_with(&self, actions: &[Arc<Action>]) -> bool {
         self.is_enabled() || self.is_targeted() || !actions.is_empty()
     }
 
-    /// Returns what enables the event.
+    /// Returns the switch, which triggers may change.
     pub(super) fn switch(&self) -> &Arc<Switch> {
         &self.switch
     }
 
-    /// Returns the histograms of its plan, for triggers.
+    /// Returns the histograms of the plan, which triggers use.
     pub(super) fn histograms(&self) -> &Arc<Histograms> {
         &self.histograms
     }
 
-    /// Returns whether triggers change it.
+    /// Returns whether triggers enable or disable the event.
     pub(super) fn is_targeted(&self) -> bool {
         self.targeted.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts one trigger more that changes it, or one less.
+    /// Increments or decrements the number of triggers that enable or disable the event.
     pub(super) fn count_target(&self, more: bool) {
         if more {
             self.targeted.fetch_add(1, Ordering::Relaxed);
@@ -144,13 +148,13 @@ impl EventFile {
         }
     }
 
-    /// Returns what its hits do.
+    /// Returns the plan.
     pub(crate) fn plan(&self) -> Arc<Plan> {
         self.state.lock().plan.clone()
     }
 
-    /// Makes a plan of what the current one is made of, but for what `change` changes, as its use
-    /// as a target requires. `stacks` are those of the instance.
+    /// Makes a plan like the current one, with the parts that `change` changes. The plan consults
+    /// the switch if triggers change it. `stacks` are those of the instance.
     ///
     /// # Errors
     ///
@@ -180,12 +184,12 @@ impl EventFile {
             Plan::recording(parts.filter)
         } else {
             let switch = (self.switch.clone(), !is_targeted);
-            Plan::acting(actions, parts.filter, switch, stacks)
+            Plan::with_triggers(actions, parts.filter, switch, stacks)
         };
         plan?.of_tasks(parts.tasks.as_ref())
     }
 
-    /// Returns the actions for which `keep` returns true, in their order.
+    /// Returns the actions that `keep` accepts, in order.
     ///
     /// # Errors
     ///
@@ -198,28 +202,26 @@ impl EventFile {
         Ok(kept)
     }
 
-    /// Sets what its hits do. The plan has the histograms of the former one; otherwise
-    /// [`EventFile::replace_histograms`] is called, too.
+    /// Sets the plan. If its histograms differ, call [`EventFile::replace_histograms`], too.
     pub(super) fn set_plan(&self, plan: Arc<Plan>) {
         count_uses(&plan, true);
         let before = mem::replace(&mut self.state.lock().plan, plan);
         count_uses(&before, false);
     }
 
-    /// Tells triggers the histograms of the plan; `replaced` gets the former list.
+    /// Updates the list of histograms that triggers use; `replaced` gets the former list.
     ///
     /// Context: process, may sleep.
     pub(super) fn replace_histograms(&self, replaced: &mut ReplacedLists) {
         self.histograms.replace(self.plan().histograms(), replaced);
     }
 
-    /// Sets the text to show for a filter that was refused, `None` once one is accepted.
+    /// Sets the text to show for a refused filter; `None` once a filter is accepted.
     pub(crate) fn set_refused_filter(&self, shown: Option<Vec<u8>>) {
         self.state.lock().refused = shown;
     }
 
-    /// Calls `show` with the current filter, and with the text for a filter that was
-    /// refused after it.
+    /// Calls `show` with the current filter, and with the text for a filter that was refused later.
     pub(crate) fn with_filters<R>(
         &self,
         show: impl FnOnce(Option<&Filter>, Option<&[u8]>) -> R,
@@ -229,7 +231,7 @@ impl EventFile {
         show(filter, state.refused.as_deref())
     }
 
-    /// Writes the triggers, in their order. Returns false if there are none.
+    /// Writes the triggers, in order. Returns false if there are none.
     ///
     /// # Errors
     ///
@@ -237,7 +239,7 @@ impl EventFile {
     pub(crate) fn write_triggers(&self, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
         let plan = self.plan();
         let all = plan.actions().iter();
-        let mut shown = all.filter(|action| action.receiver().is_none()).peekable();
+        let mut shown = all.filter(|action| action.sink().is_none()).peekable();
         let is_any = shown.peek().is_some();
         shown.try_for_each(|action| action.write(out))?;
         Ok(is_any)

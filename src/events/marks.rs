@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The event `print`, whose hits are what users write to `trace_marker`.
+//! The event `print`: writes to `trace_marker`.
 
 use crate::{
     buffer::Buffer,
@@ -15,16 +15,16 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// The event of an instance, and what records its hits. It exists as long as the instance, is
-/// no element of the set of events, and cannot be enabled: it has triggers only.
+/// The event `print` of an instance, and its recorder. It exists as long as the instance, is not in
+/// the set of events, and cannot be enabled: it only has triggers.
 pub(crate) struct Marks {
     pub(crate) event: Arc<Event>,
     pub(crate) recorder: MarkRecorder,
 }
 
 impl Marks {
-    /// Makes the event, whose hits are recorded in `buffer`, for the instance of the top
-    /// directory; see [`Marks::put_in`].
+    /// Makes the event for the top directory, which records in `buffer`. For another instance call
+    /// [`Marks::set_instance`] next.
     ///
     /// # Errors
     ///
@@ -41,12 +41,12 @@ impl Marks {
         Arc::init(init!(Self { event, recorder <- recorder }), GFP_KERNEL)
     }
 
-    /// Makes it that of `instance`, which is new, instead of that of the top directory.
+    /// Moves the event from the top directory to `instance`, which is new.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn put_in(&self, instance: InstanceId) -> Result {
+    pub(super) fn set_instance(&self, instance: InstanceId) -> Result {
         self.event.reserve_file(instance)?;
         let file = self.event.file(InstanceId::TOP);
         self.event.set_file(InstanceId::TOP, None);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who owns the private events.
+//! Owners of private events.
 
 use crate::{engine::util::text::Plain, kapi::context};
 use core::{
@@ -9,14 +9,14 @@ use core::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// An opening of `private_events`: the events that are defined through it go when it is
-/// closed, and only it deletes them.
+/// An open file `private_events`: the events that are defined through it are removed when it is
+/// closed, and only it can delete them.
 pub(crate) struct Owner {
     pid: i32,
     comm: [u8; context::TASK_COMM_LEN],
-    /// Whether it has left its events to everybody.
+    /// Whether the owner has released its events.
     has_left: AtomicBool,
-    /// Whether it owns the ready-made events.
+    /// Whether this is the owner of the ready-made events.
     is_builtin: bool,
 }
 
@@ -64,18 +64,18 @@ impl Owner {
         self.pid
     }
 
-    /// Leaves its events to everybody, as events without an owner.
+    /// Releases the events: they have no owner from now on.
     pub(super) fn leave(&self) {
         self.has_left.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it still owns its events.
+    /// Returns whether the owner has not released its events.
     pub(super) fn is_here(&self) -> bool {
         !self.has_left.load(Ordering::Relaxed)
     }
 }
 
-/// Writes the name and the number of the task: `COMM-PID`.
+/// Displays the task: `COMM-PID`.
 impl fmt::Display for Owner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.comm.split(|&byte| byte == 0).next();
@@ -83,7 +83,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Returns whether both name the same owner, or neither names one.
+/// Returns whether both are the same owner, or both are `None`.
 pub(super) fn same(one: Option<&Arc<Owner>>, other: Option<&Arc<Owner>>) -> bool {
     match (one, other) {
         (None, None) => true,

@@ -17,12 +17,12 @@ use crate::{
     },
     formats::Format,
     hit::{
+        caused_event::CausedEvent,
         counters::Totals,
         pair::Pair,
         plan::{Plan, ReplacedPlans},
-        prepared::Prepared,
-        receiver::Receiver,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         functions::{self, ProbedFunctions},
@@ -41,66 +41,62 @@ use crate::{
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// A probe.
 pub(crate) struct Probe {
-    /// Whose probe it is.
+    /// The event of the probe.
     pub(crate) event: Arc<Event>,
     definition: Arc<Definition>,
     format: Arc<Format>,
     placed: Option<PlacedProbe>,
     armed: AtomicBool,
-    /// It was disarmed because it was hit too often, and not armed since.
+    /// Whether `hit_limit` has disarmed the probe.
     limited: AtomicBool,
-    /// What was counted where it was placed before.
+    /// Counts of former placements: before its module was unloaded and loaded again.
     before: Counts,
-    /// What attaches it to other events, in the order in which these are to send hits.
+    /// The attachments to other events, in the order in which those must start to send hits.
     attachments: Vec<Attachment>,
-    /// The beginnings of a pair.
+    /// The beginnings, for a pair.
     pair: Option<Arc<Pair>>,
 }
 
-/// A probe that the kernel knows.
+/// A probe that is registered with the kernel.
 struct PlacedProbe {
     registered: Registered,
     address: u64,
-    /// The module it lies in.
+    /// The module of its location.
     module: Option<Vec<u8>>,
-    /// What stood at its place, if that is known.
+    /// The original instruction bytes, if known.
     original: Option<Original>,
-    /// When it was last looked at how often it is hit.
+    /// The counters at the last check of `hit_limit`.
     seen: SeenCounters,
 }
 
-/// What a probe does at the moment.
+/// The state of a probe.
 #[derive(Clone, Copy)]
 pub(crate) enum ProbeState {
-    /// It waits for its module.
+    /// Waiting for its module.
     Waiting,
-    /// Armed.
     Armed,
-    /// Disarmed.
     Disarmed,
     /// Disarmed by `hit_limit`.
     Limited,
 }
 
-/// What a probe has counted.
+/// Counters of a probe.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// How the hits ended on which the handler was called.
+    /// Hits on which the handler was called, by how they ended.
     pub(crate) hits: Totals,
-    /// Hits on which the kernel could not call the handler.
+    /// Misses: hits on which the kernel could not call the handler.
     pub(crate) missed: u64,
 }
 
 impl Probe {
-    /// Registers the probe of `definition`, disarmed, at the place that was
-    /// `found`; where none was, the probe waits for its module.
+    /// Registers the probe of `definition`, disarmed, at the location that was `found`. Without a
+    /// location, the probe waits for its module.
     ///
     /// # Errors
     ///
-    /// Why the place cannot be probed, in the kernel's words where it is the
-    /// kernel that refuses.
+    /// The reason why the location cannot be probed; the kernel's reason if the kernel refuses.
     ///
     /// Context: process, may sleep.
     pub(crate) fn new(
@@ -134,8 +130,7 @@ impl Probe {
         Arc::init(probe, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
     }
 
-    /// Makes the probe of a system call's event. `register` makes a registration of what
-    /// serves the hits.
+    /// Makes the probe of a system call's event. `register` registers the recorder.
     ///
     /// # Errors
     ///
@@ -146,24 +141,24 @@ impl Probe {
         (event, definition): (Arc<Event>, Arc<Definition>),
         (format, program): (Arc<Format>, Box<Program>),
         number: u32,
-        register: impl FnOnce(Prepared) -> Result<Registered>,
+        register: impl FnOnce(RecorderBuilder) -> Result<Registered>,
     ) -> Result<Self> {
-        // The number takes the place of the address in a record.
+        // A record has the number in place of an address.
         let place = u64::from(number);
-        let recorder = Prepared::new(&format, program, event.active(), place)?;
+        let recorder = RecorderBuilder::new(&format, program, event.active(), place)?;
         let placed = PlacedProbe::nowhere(register(recorder)?);
         Ok(Self::with(event, definition, format, Some(placed)))
     }
 
-    /// Makes the probe of an event that others cause, by `attachments` if it is attached to
-    /// them.
+    /// Makes the probe of an event that other events cause. `attachments` are empty for a synthetic
+    /// event.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub(super) fn of_receiver(
+    pub(super) fn of_caused_event(
         (event, definition): (Arc<Event>, Arc<Definition>),
         format: Arc<Format>,
         registered: Registered,
@@ -178,7 +173,7 @@ impl Probe {
         Ok(Arc::new(probe, GFP_KERNEL)?)
     }
 
-    /// Makes a disarmed one that has counted nothing and is attached to nothing.
+    /// Makes a disarmed probe with zero counts and no attachments.
     fn with(
         event: Arc<Event>,
         definition: Arc<Definition>,
@@ -198,7 +193,7 @@ impl Probe {
         }
     }
 
-    /// Returns a probe in its place that waits for its module.
+    /// Returns a waiting probe that replaces this one.
     pub(crate) fn unplaced(&self) -> Self {
         let (event, definition) = (self.event.clone(), self.definition.clone());
         Self {
@@ -207,8 +202,8 @@ impl Probe {
         }
     }
 
-    /// Registers it, which waits for its module, disarmed, at the place that was `found` now that
-    /// the module is there. Returns the probe that takes its place.
+    /// Registers this waiting probe, disarmed, at the location that was `found` in its loaded
+    /// module. Returns the probe that replaces it.
     ///
     /// # Errors
     ///
@@ -230,27 +225,27 @@ impl Probe {
         })
     }
 
-    /// Returns what handles the entries or returns of its functions, if it is of those.
+    /// Returns the function registration of a probe of many functions (`f`).
     pub(crate) fn functions(&self) -> Option<&dyn ProbedFunctions> {
         self.placed.as_ref()?.source().functions()
     }
 
-    /// Returns it as a probe of a tracepoint, if it is one of those.
+    /// Returns the registration of a tracepoint probe.
     pub(crate) fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
         self.placed.as_ref()?.source().tracepoint()
     }
 
-    /// Returns what attaches it to other events.
+    /// Returns the attachments to other events.
     pub(super) fn attachments(&self) -> &[Attachment] {
         &self.attachments
     }
 
-    /// Returns the beginnings of a pair, if it is that.
+    /// Returns the beginnings of a pair.
     pub(crate) fn pair(&self) -> Option<&Arc<Pair>> {
         self.pair.as_ref()
     }
 
-    /// Returns the name of the field `index` of the event that begins the pair.
+    /// Returns the name of field `index` of the event that begins the pair.
     pub(crate) fn begun_name(&self, index: u8) -> &[u8] {
         let begin = self.attachments.first();
         let fields = begin.map(|begin| &begin.to().format.layout.fields);
@@ -258,7 +253,7 @@ impl Probe {
         field.map_or(b"?", |field| &field.name)
     }
 
-    /// Returns the type of the field `name` of the event that begins the pair.
+    /// Returns the type of field `name` of the event that begins the pair.
     pub(crate) fn begun_type(&self, name: &[u8]) -> Option<Type> {
         let begin = self.attachments.first()?;
         let mut fields = begin.to().format.layout.fields.iter();
@@ -266,40 +261,40 @@ impl Probe {
         Some(field.base)
     }
 
-    /// Returns whether it is attached to `event`.
     pub(super) fn is_attached_to(&self, event: &Event) -> bool {
         let mut all = self.attachments.iter();
         all.any(|attachment| attachment.to().id() == event.id())
     }
 
-    /// Returns what others send its hits to, if they do.
-    pub(crate) fn receiver(&self) -> Option<&Arc<Receiver>> {
-        self.placed.as_ref()?.source().receiver()
+    /// Returns what other events cause, if this is such an event.
+    pub(crate) fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
+        self.placed.as_ref()?.source().caused_event()
     }
 
-    /// Returns whether actions of triggers emit it.
+    /// Returns whether it belongs to a synthetic event.
     pub(super) fn is_emitted(&self) -> bool {
-        self.receiver().is_some_and(|receiver| receiver.is_used())
+        self.caused_event()
+            .is_some_and(|caused_event| caused_event.is_used())
     }
 
-    /// Returns what fetches the arguments; `None` if it waits.
+    /// Returns the fetch program; `None` while waiting.
     pub(super) fn program(&self) -> Option<&Program> {
         Some(self.placed.as_ref()?.source().recorder().program())
     }
 
-    /// Whether it waits for its module.
+    /// Returns whether it waits for its module.
     pub(crate) fn is_waiting(&self) -> bool {
         self.placed.is_none()
     }
 
-    /// Whether it lies in a module.
+    /// Returns whether its location is in a module.
     pub(crate) fn is_in_module(&self) -> bool {
         self.placed
             .as_ref()
             .is_some_and(|placed| placed.module.is_some())
     }
 
-    /// Whether it lies in the module `name`.
+    /// Returns whether the location of the probe is in module `name`.
     pub(crate) fn is_in(&self, name: &[u8]) -> bool {
         let module = self
             .placed
@@ -308,7 +303,7 @@ impl Probe {
         module.is_some_and(|module| **module == *name)
     }
 
-    /// Whether it lies in the module `name`, or one of its functions does.
+    /// Returns whether the location of the probe, or one of its functions, is in module `name`.
     pub(crate) fn has_part_in(&self, name: ModuleName<'_>) -> bool {
         let Some(placed) = &self.placed else {
             return false;
@@ -322,29 +317,29 @@ impl Probe {
             || self.functions().is_some_and(|all| all.has(&is_it))
     }
 
-    /// Whether the kernel has given it up, because the probed code is gone.
+    /// Returns whether the kernel has given the probe up because the probed code is gone.
     pub(crate) fn is_gone(&self) -> bool {
         self.placed
             .as_ref()
             .is_some_and(|placed| placed.source().is_gone())
     }
 
-    /// Its address; `None` if it waits.
+    /// Returns its address; `None` while waiting.
     pub(crate) fn address(&self) -> Option<u64> {
         self.placed.as_ref().map(|placed| placed.address)
     }
 
-    /// What stood at its place; `None` if it waits, or where that is not known.
+    /// Returns the original instruction bytes; `None` while waiting, or if unknown.
     pub(crate) fn original(&self) -> Option<Original> {
         self.placed.as_ref()?.original
     }
 
-    /// Whether it is armed; one that waits never is.
+    /// Returns whether it is armed. A waiting probe is not.
     pub(crate) fn is_armed(&self) -> bool {
         self.armed.load(Ordering::Relaxed)
     }
 
-    /// What it does at the moment.
+    /// Returns its state.
     pub(crate) fn state(&self) -> ProbeState {
         let has_none = || {
             self.functions()
@@ -361,21 +356,21 @@ impl Probe {
         }
     }
 
-    /// Notes that it was disarmed because it was hit too often, or what it is attached to.
+    /// Notes that `hit_limit` has disarmed it, or the event that it is attached to.
     pub(super) fn set_limited(&self) {
         self.limited.store(true, Ordering::Relaxed);
         self.event.set_limited(true);
     }
 
-    /// How often it was hit since the last call, or since it was armed; `None`
-    /// where that is not a second ago. The caller holds the registry.
+    /// Returns the rate of hits since the last call, or since the probe was armed; `None` if that is
+    /// less than about a second ago. The caller holds the registry lock.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let placed = self.placed.as_ref()?;
         placed.seen.is_due().then(|| placed.look())
     }
 
-    /// Arms or disarms it, unless it waits or the probed code is gone. The caller holds
-    /// the registry.
+    /// Arms or disarms it, unless it waits or the probed code is gone. The caller holds the
+    /// registry lock.
     ///
     /// # Errors
     ///
@@ -394,7 +389,7 @@ impl Probe {
             placed.begin();
         }
         match placed.source().set_armed(armed) {
-            // A moment later it waits for its module.
+            // The code is gone: the probe is about to wait for its module.
             Err(_) if placed.source().is_gone() => {}
             result => {
                 result?;
@@ -408,24 +403,25 @@ impl Probe {
         Ok(())
     }
 
-    /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
-    /// former one, has been dropped. The caller holds the registry.
+    /// Replaces the plan. The former one goes to `replaced`; no hit uses it once that is dropped.
+    /// The caller holds the registry lock.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
         if let Some(placed) = &self.placed {
             placed.source().recorder().set_plan(plan, replaced);
-            placed.source().follow();
+            placed.source().update_callback();
         }
     }
 
-    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    /// Returns whether it records in `buffer`. Meaningless with a plan per instance.
     pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
         let placed = self.placed.as_ref();
         placed.is_none_or(|placed| placed.source().recorder().records_in(buffer))
     }
 
-    /// Makes it record in `buffer`, see [`Recorder::set_buffer`]. The caller holds the registry.
+    /// Makes it record in `buffer`, see [`Recorder::set_buffer`]. The caller holds the registry
+    /// lock.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {
@@ -434,18 +430,19 @@ impl Probe {
         }
     }
 
-    /// Follows a change of what the plan depends on. The caller holds the registry.
+    /// Chooses the stage again after a change that it depends on. The caller holds the
+    /// registry lock.
     ///
     /// Context: process.
-    pub(crate) fn choose_tier(&self) {
+    pub(crate) fn choose_stage(&self) {
         if let Some(placed) = &self.placed {
-            placed.source().recorder().choose_tier();
-            placed.source().follow();
+            placed.source().recorder().choose_stage();
+            placed.source().update_callback();
         }
     }
 
-    /// Unregisters it together with what else `removal` takes, unless there is another
-    /// reference to it. The latest must be taken first.
+    /// Unregisters it as part of `removal`, unless there are other references to it. Of several
+    /// probes, pass the latest first.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove(self: Arc<Self>, removal: &mut Removal) {
@@ -456,17 +453,17 @@ impl Probe {
         }
     }
 
-    /// What was asked for.
+    /// Returns the definition.
     pub(crate) fn definition(&self) -> &Definition {
         &self.definition
     }
 
-    /// How its records are made.
+    /// Returns the format of its records.
     pub(crate) fn format(&self) -> &Format {
         &self.format
     }
 
-    /// What it has counted so far.
+    /// Returns its counters.
     pub(crate) fn counts(&self) -> Counts {
         let now = self
             .placed
@@ -491,7 +488,7 @@ impl PlacedProbe {
         lockdown::kprobes()
             .map_err(|error| Refusal::registration(errno(error), definition.place_at))?;
         let module = found.module().map(Vec::from_slice).transpose()?;
-        let recorder = Prepared::new(format, program, event.active(), found.address)
+        let recorder = RecorderBuilder::new(format, program, event.active(), found.address)
             .map_err(|_| no_memory())?;
         let registered = Registered::new(definition, found, sources, recorder)
             .map_err(|error| found.explain(error, definition.place_at))?;
@@ -504,7 +501,7 @@ impl PlacedProbe {
         })
     }
 
-    /// Makes one that is at no address.
+    /// Makes a placed probe without an address.
     fn nowhere(registered: Registered) -> Self {
         Self {
             registered,
@@ -526,13 +523,13 @@ impl PlacedProbe {
         }
     }
 
-    /// Starts to measure how often it is hit.
+    /// Starts to measure the rate of hits.
     fn begin(&self) {
         self.source().recorder().most_since();
         self.seen.begin(self.source().missed());
     }
 
-    /// How often it was hit since the last call, or since [`begin`](Self::begin).
+    /// Returns the rate of hits since the last call, or since [`begin`](Self::begin).
     fn look(&self) -> Rate {
         let source = self.source();
         self.seen.look(

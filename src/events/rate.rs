@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How often a probe is hit, and how often it may be.
+//! The rate of a probe's hits, and its limit.
 
 use crate::kapi::clock::Clock;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Nanoseconds per second.
 const SECOND: u64 = 1_000_000_000;
 
-/// How many hits by a call or a jump cost as much as one hit by a breakpoint.
+/// The weight of a hit by a breakpoint, relative to a hit by a call or a jump.
 ///
 /// The kernel's documentation states 0.06 microseconds for an optimised probe, 0.43 for
 /// one by a breakpoint, and 0.99 if the instruction is single-stepped.
@@ -28,7 +28,7 @@ impl HitLimit {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets the limit; the caller then starts the watch.
+    /// Sets the limit. The caller then starts the watch.
     pub(crate) fn set(&self, hits: u64) {
         self.0.store(hits, Ordering::Relaxed);
     }
@@ -41,17 +41,17 @@ pub(crate) struct SeenCounters {
     missed: AtomicU64,
 }
 
-/// How often a probe was hit, per second and CPU.
+/// Hits per second on the busiest CPU.
 #[derive(Clone, Copy)]
 pub(crate) struct Rate {
-    /// Hits on the CPU with the most of them, unweighted.
+    /// Unweighted.
     pub(crate) hits: u64,
-    /// These hits, with the weight by which they count for the limit.
+    /// Weighted, to compare with the limit.
     pub(crate) weighted: u64,
 }
 
 impl SeenCounters {
-    /// Starts counting: `missed` hits were missed on all CPUs so far.
+    /// Starts counting; `missed` hits were missed on all CPUs so far.
     pub(crate) fn begin(&self, missed: u64) {
         self.at.store(Clock::Mono.now(), Ordering::Relaxed);
         self.missed.store(missed, Ordering::Relaxed);
@@ -65,13 +65,13 @@ impl SeenCounters {
         since >= SECOND / 10 * 9
     }
 
-    /// Checks the counters and returns the rate. The CPU with the most hits had `hits`
-    /// since the last check; `missed` were missed on all `cpus` CPUs so far.
+    /// Returns the rate since the last check. The busiest CPU had `hits` since then; `missed` were
+    /// missed on all `cpus` CPUs so far.
     pub(crate) fn look(&self, hits: u64, missed: u64, cpus: u64, by_breakpoint: bool) -> Rate {
         let now = Clock::Mono.now();
         let since = now.wrapping_sub(self.at.swap(now, Ordering::Relaxed));
         let missed = missed.wrapping_sub(self.missed.swap(missed, Ordering::Relaxed));
-        // Which CPU missed them is unknown: they are spread evenly.
+        // The kernel counts misses for all CPUs together. Assume that they are spread evenly.
         let hits = hits.saturating_add(missed.checked_div(cpus).unwrap_or(0));
         let hits = hits
             .saturating_mul(SECOND / 1000)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The set of defined events, and what the instances make of it.
+//! The registry: the set of defined events, and their state in the instances.
 //!
-//! The elements of the set are probes. Probes with the same group and name belong to one
-//! event, which exists as long as it has a probe. A [write] changes the set.
+//! The set consists of probes. Probes with the same group and name belong to one event, which
+//! exists as long as it has a probe. A [write] changes the set.
 
 mod arming;
 mod busy;
@@ -43,18 +43,17 @@ pub(crate) use files::{Directory, EventFiles, EventGroup, Files, Permanent, Remo
 pub(crate) use instances::InInstance;
 pub(crate) use write::Failure;
 
-/// The defined events and their files. What is defined, what the instances make of it, and what is
-/// armed have an owner each; one that needs another is passed it.
+/// The registry, in three parts: the definitions, the instances, and what is armed. Methods of one
+/// part take the others as arguments.
 pub(crate) struct Registry {
-    /// In a box, as it is large, and passed from function to function when it is made.
+    /// Boxed, because it is large and returned through several functions when it is made.
     pub(crate) definitions: KBox<Definitions>,
     pub(crate) instances: Instances,
     arming: Arming,
 }
 
 impl Registry {
-    /// Makes a registry with the instance `top` of the top directory, and without events but
-    /// the one of its marks.
+    /// Makes a registry with the top directory's instance `top`, and no events except `print`.
     ///
     /// # Errors
     ///
@@ -84,7 +83,7 @@ impl Registry {
     /// Context: process, may sleep.
     pub(crate) fn add_instance(&mut self, instance: InInstance) -> Result<InstanceId> {
         let id = self.instances.free_id()?;
-        instance.marks.put_in(id)?;
+        instance.marks.set_instance(id)?;
         let events = self.events().count();
         instance
             .formats
@@ -106,8 +105,7 @@ impl Registry {
         Ok(id)
     }
 
-    /// Gives `instance` the directory that holds the events' directories, with a
-    /// directory for each event.
+    /// Gives `instance` the directory `events`, and creates a directory in it for each event.
     ///
     /// # Errors
     ///
@@ -123,7 +121,7 @@ impl Registry {
         let permanent = self.instances.top().files.permanent().cloned();
         let mut events = Vec::new();
         let count = permanent.as_ref().map_or(0, |events| events.len());
-        // Those that are permanent are the first.
+        // The permanent events come first.
         for event in self.events().skip(count) {
             events.push(event.clone())?;
         }
@@ -139,8 +137,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes `instance`: its events are disabled. The caller drops what is returned,
-    /// and with it their files, once it has released the registry lock.
+    /// Removes `instance`, and disables its events. The caller drops the result, which holds the
+    /// files, after it has released the registry lock.
     ///
     /// # Errors
     ///
@@ -150,7 +148,7 @@ impl Registry {
     pub(crate) fn remove_instance(&mut self, instance: InstanceId) -> Result<InInstance> {
         self.set_enabled(instance, |_| true, false)?;
         let changes = self.instances.without(instance)?;
-        // Triggers go, and with them what they switch.
+        // Its triggers are removed, so their targets may not be needed either.
         let is_unneeded = |event: &Event| !event.is_needed_besides(instance);
         self.set_armed(&is_unneeded, false)?;
         self.instances
@@ -158,14 +156,13 @@ impl Registry {
         for event in self.events() {
             event.set_file(instance, None);
         }
-        // Where this fails, the next change of an event does it.
-        let _ = self.link_receivers();
+        // After a failure the next change of an event tries again.
+        let _ = self.link_caused_events();
         self.instances.set(instance, None).ok_or(ENODEV)
     }
 
-    /// Removes `instance`, in which nothing was enabled yet, and no trigger set: for that no
-    /// memory is needed. The caller drops what is returned as that of
-    /// [`Registry::remove_instance`].
+    /// Removes `instance`, in which nothing has been enabled and no trigger set; this needs no
+    /// memory. The caller drops the result after it has released the registry lock.
     pub(crate) fn discard_instance(&mut self, instance: InstanceId) -> Option<InInstance> {
         for event in self.events() {
             event.set_file(instance, None);
@@ -173,8 +170,8 @@ impl Registry {
         self.instances.set(instance, None)
     }
 
-    /// Enables or disables the events that `which` selects in `instance`: all of them
-    /// or, if one fails, none.
+    /// Enables or disables the events that `which` selects in `instance`: all of them or, if one
+    /// fails, none.
     ///
     /// # Errors
     ///
@@ -197,17 +194,17 @@ impl Registry {
             }
         }
         self.switch(instance, &which, enabled)?;
-        let result = self.link_receivers();
+        let result = self.link_caused_events();
         if result.is_err() {
             let is_changed = |event: &Event| changed.iter().any(|other| other.id() == event.id());
-            // As it was, as far as that is possible.
+            // Restore the former state, as far as possible.
             let _ = self.switch(instance, &is_changed, !enabled);
-            let _ = self.link_receivers();
+            let _ = self.link_caused_events();
         }
         result
     }
 
-    /// Does the work of [`Registry::set_enabled`], after which event probes get no hits yet.
+    /// Does the work of [`Registry::set_enabled`], except for linking event probes.
     fn switch(
         &mut self,
         instance: InstanceId,
@@ -217,14 +214,14 @@ impl Registry {
         if enabled {
             return self.switch_armed(instance, which, true);
         }
-        // Hits that record stacks would take the time of what disarms.
+        // Stop recording first: hits that record stacks slow down disarming.
         let were_on = self.switch_off(instance, which)?;
         self.switch_armed(instance, which, false)
             .inspect_err(|_| were_on.iter().for_each(|file| file.switch().set(true)))
     }
 
-    /// Ends recording of the events that `which` selects in `instance`, and returns those
-    /// that were enabled.
+    /// Stops recording of the events that `which` selects in `instance`; returns those that were
+    /// enabled.
     ///
     /// # Errors
     ///
@@ -248,8 +245,8 @@ impl Registry {
         Ok(were_on)
     }
 
-    /// Arms or disarms the events that `which` selects for `instance`, and enables them or
-    /// leaves them disabled.
+    /// Arms or disarms the events that `which` selects for `instance`, and enables or disables
+    /// them.
     fn switch_armed(
         &mut self,
         instance: InstanceId,
@@ -267,7 +264,7 @@ impl Registry {
             }
             None
         } else {
-            // Triggers work also while the event is disabled.
+            // An event with triggers stays armed while disabled.
             let is_held = |event: &Event| event.file(instance).is_some_and(|file| file.is_held());
             let is_unneeded = |event: &Event| {
                 which(event) && !is_held(event) && !event.is_needed_besides(instance)
@@ -275,7 +272,7 @@ impl Registry {
             self.set_armed(&is_unneeded, false)?;
             Some((changes, room))
         };
-        // From here on nothing needs memory.
+        // Nothing below allocates.
         for event in self.events().filter(|event| which(event)) {
             event.in_instance(instance)?.switch().set(enabled);
             if enabled {
@@ -292,14 +289,14 @@ impl Registry {
             .filter(|probe| which(&probe.event))
         {
             if probe.event.in_instance(instance)?.is_held() {
-                probe.choose_tier();
+                probe.choose_stage();
             }
         }
         self.watch();
         Ok(())
     }
 
-    /// Arms or disarms the probes of the events that `which` selects, as [`Arming::set_armed`].
+    /// Arms or disarms the probes of the events that `which` selects, see [`Arming::set_armed`].
     fn set_armed(&self, which: &dyn Fn(&Event) -> bool, armed: bool) -> Result {
         let all = self.definitions.all_probes();
         self.arming
@@ -344,7 +341,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes the hits of `tasks` count in `instance`, of all tasks if it is `None`.
+    /// Sets the tasks whose hits count in `instance`; `None` for all tasks.
     ///
     /// # Errors
     ///
@@ -378,7 +375,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Changes the parts of the plans of all events in `instance`.
+    /// Applies `change` to the plans of all events in `instance`.
     fn replan_all(&mut self, instance: InstanceId, change: impl Fn(&mut PlanParts)) -> Result {
         let all = self.instances.events().map(|event| (event, &change));
         let changes = self.instances.replanned(instance, all)?;
@@ -386,8 +383,8 @@ impl Registry {
             .activate(instance, changes, &self.definitions)
     }
 
-    /// Sets the watch that checks the probes while one is armed. The watch holds the
-    /// tracer until what [`Registry::shut_down`] returns is dropped.
+    /// Sets the watch, which checks the rate of hits while a probe is armed. It holds a reference
+    /// to the tracer until the result of [`Registry::shut_down`] is dropped.
     pub(crate) fn set_watch(&mut self, watch: KBox<dyn Watch>) {
         self.arming.set_watch(Some(watch));
         self.watch();
@@ -400,9 +397,8 @@ impl Registry {
         }
     }
 
-    /// Disables the events with a probe that was hit more often than `limit` per second
-    /// on a CPU, with those that are attached to them, and logs them. Returns whether a probe is
-    /// still armed.
+    /// Disables and logs each event with a probe that was hit more than `limit` times per second on
+    /// one CPU, and the event probes attached to it. Returns whether a probe is still armed.
     pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
         /// Most events that one call names in the kernel's log.
         const NAMED: u32 = 10;
@@ -437,9 +433,9 @@ impl Registry {
         if disabled != 0 {
             self.disarm_attached();
         }
-        // Nothing is sent to what is disarmed, and it is sent anew when that is enabled again.
-        // Where this fails, the next change of an event does it.
-        let _ = self.link_receivers();
+        // A disarmed event sends nothing; it is linked again when it is enabled. If this fails, the
+        // next change of an event repeats it.
+        let _ = self.link_caused_events();
         self.definitions.is_any_armed()
     }
 
@@ -449,7 +445,7 @@ impl Registry {
         let event = &probe.event;
         let is_disarmed = self.set_event_armed(event, false).is_ok();
         if is_disarmed {
-            // Its triggers stay; enabling it, or a new trigger, arms it again.
+            // Its triggers stay set. Enabling the event, or setting a trigger, arms it again.
             event.find_file(|_, file| {
                 file.switch().set(false);
                 None::<()>
@@ -459,13 +455,14 @@ impl Registry {
         is_disarmed
     }
 
-    /// Disables what is attached to events that `hit_limit` has disabled: it gets no hits either.
+    /// Disables event probes that are attached to events which `hit_limit` has disabled: they get
+    /// no hits any more.
     fn disarm_attached(&self) {
         let is_starved = |probe: &&Arc<Probe>| {
             let mut attachments = probe.attachments().iter();
             probe.is_armed() && attachments.any(|attachment| attachment.to().is_limited())
         };
-        // What is attached to that is next.
+        // Repeat for event probes of event probes.
         loop {
             let starved = self.definitions.all_probes().filter(is_starved);
             if starved.filter(|probe| self.disarm_limited(probe)).count() == 0 {
@@ -474,11 +471,10 @@ impl Registry {
         }
     }
 
-    /// Removes all events, enabled or not. No event can be defined afterwards. The caller drops
-    /// what it returns after it has released the registry lock, and then what
-    /// [`Registry::take_files`] returns.
+    /// Removes all events, enabled or not, and refuses new ones. The caller drops the result after
+    /// it has released the registry lock, and then the results of [`Registry::take_files`].
     pub(crate) fn shut_down(&mut self) -> Remains {
-        // What no hit records any more is disarmed sooner.
+        // Disable first: disarming is faster when hits record nothing.
         for event in self.events() {
             for (instance, _) in self.instances.iter() {
                 if let Ok(file) = event.in_instance(instance) {
@@ -498,8 +494,8 @@ impl Registry {
         }
     }
 
-    /// Returns the files of the events of one instance, once the registry is shut down; `None`
-    /// if there are no more. The caller drops them after it has released the registry lock.
+    /// Returns the event files of one instance after [`Registry::shut_down`]; `None` when all are
+    /// taken. The caller drops them after it has released the registry lock.
     pub(crate) fn take_files(&mut self) -> Option<Files> {
         let mut instances = self.instances.iter_mut();
         let instance = instances.find(|instance| !instance.files.is_empty())?;
@@ -507,12 +503,12 @@ impl Registry {
     }
 }
 
-/// What is left of a registry that was shut down. Its drop waits for the probes of system calls,
-/// and for the watch: the caller must have released the registry lock.
+/// The rest of a registry after [`Registry::shut_down`]. Its drop waits for the probes of system
+/// calls and for the watch, so the caller must have released the registry lock.
 ///
-/// Another tracer may sleep in the page fault of a system call, as the kernel's own does, and a
-/// user may delay that fault without a limit. The notifier of modules takes the registry lock, so
-/// no wait for these probes holds it without a limit.
+/// Another tracer's probe may sleep in a page fault of a system call, as the kernel's own does, and
+/// a user can delay that fault without limit. The module notifier takes the registry lock, so no
+/// unlimited wait may happen under it.
 pub(crate) struct Remains {
     _watch: Option<KBox<dyn Watch>>,
     _calls: SystemCalls,

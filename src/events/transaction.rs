@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a transaction notes at each event that it concerns, so that it looks at no other.
+//! Marks on events, so that a transaction only looks at the events that it concerns.
 //!
-//! Transactions have numbers, from 1 on, and a mark is valid for the one with its number: none
-//! has to be removed when a transaction ends or fails. All this is read and written with the
-//! registry lock held.
+//! Transactions are numbered from 1. A mark is valid for the transaction whose number it has, so it
+//! need not be cleared when a transaction ends or fails. Marks are accessed with the registry lock
+//! held.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What writes note at an event. Only writes use it.
+/// Marks of writes to `kprobe_events`.
 pub(super) struct WriteMarks {
-    /// The number of the event's probes in the registry.
+    /// The number of the event's probes.
     probes: AtomicUsize,
-    /// The number of the last write that added or deleted a probe.
+    /// The last write that added or deleted a probe.
     write: AtomicU64,
-    /// The number of the event's probes if that write succeeds.
+    /// The number of probes if that write succeeds.
     planned: AtomicUsize,
 }
 
 impl WriteMarks {
-    /// Those of an event without probes.
+    /// Makes the marks of an event without probes.
     pub(super) const fn new() -> Self {
         Self {
             probes: AtomicUsize::new(0),
@@ -28,7 +28,7 @@ impl WriteMarks {
         }
     }
 
-    /// Returns the number of probes if the write with the number `write` succeeds.
+    /// Returns the number of probes if `write` succeeds.
     pub(super) fn probes_after(&self, write: u64) -> usize {
         if self.write.load(Relaxed) == write {
             self.planned.load(Relaxed)
@@ -37,12 +37,12 @@ impl WriteMarks {
         }
     }
 
-    /// Notes that the write with the number `write` adds a probe.
+    /// Notes that `write` adds a probe.
     pub(super) fn add_probe(&self, write: u64) {
         self.plan_probes(write, self.probes_after(write).saturating_add(1));
     }
 
-    /// Notes that the write with the number `write` deletes a probe. Returns how many are left.
+    /// Notes that `write` deletes a probe. Returns how many are left.
     pub(super) fn delete_probe(&self, write: u64) -> usize {
         let left = self.probes_after(write).saturating_sub(1);
         self.plan_probes(write, left);
@@ -54,39 +54,39 @@ impl WriteMarks {
         self.write.store(write, Relaxed);
     }
 
-    /// Notes that the write with the number `write` has succeeded.
+    /// Notes that `write` has succeeded.
     pub(super) fn accept_probes(&self, write: u64) {
         let count = self.probes_after(write);
         self.probes.store(count, Relaxed);
     }
 
-    /// Returns whether no write has added a probe yet that has succeeded.
+    /// Returns whether no successful write has added a probe yet.
     pub(super) fn is_new(&self) -> bool {
         self.probes.load(Relaxed) == 0
     }
 
-    /// Returns whether the write with the number `write` removes the event.
+    /// Returns whether `write` removes the event.
     pub(super) fn is_removed_in(&self, write: u64) -> bool {
         self.write.load(Relaxed) == write && self.planned.load(Relaxed) == 0
     }
 }
 
-/// The last change of plans that concerned an event. Only changes use it.
+/// The last change of plans that concerned an event.
 pub(super) struct ChangeMark(AtomicU64);
 
 impl ChangeMark {
-    /// That of an event which no change has concerned.
+    /// Makes the mark of an event that no change has concerned.
     pub(super) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// Notes that the change with the number `number` concerns the event.
-    pub(super) fn put_in(&self, number: u64) {
+    /// Notes that change `number` concerns the event.
+    pub(super) fn set(&self, number: u64) {
         self.0.store(number, Relaxed);
     }
 
-    /// Returns whether the change with the number `number` concerns it, and no later one does.
-    pub(super) fn is_in(&self, number: u64) -> bool {
+    /// Returns whether change `number` was the last to concern the event.
+    pub(super) fn is(&self, number: u64) -> bool {
         self.0.load(Relaxed) == number
     }
 }

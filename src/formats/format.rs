@@ -2,12 +2,11 @@
 
 //! The formats of records, and the ids by which records name them.
 //!
-//! No other format gets an id as long as a record of any instance may have it, and a redefined
-//! event gets another one. So a reader finds the format without comparing times, which may be of
-//! two clocks. Formats of removed events are kept as long as the buffer or the snapshot has
-//! records of theirs: both are searched for these when the buffer is emptied, when many formats
-//! are kept, and when a new event finds no free id. Each instance has a table of its formats; all
-//! tables share the formats.
+//! An id is not reused while any instance may have records with it, and a redefined event gets a
+//! new one. So a reader finds the format by id alone, without comparing times, which may come from
+//! two clocks. The format of a removed event is kept while the buffer or the snapshot has records
+//! with its id: both are searched when the buffer is emptied, when many formats are kept, and when
+//! no id is free. Each instance has a table of its formats; the tables share the formats.
 
 use crate::{
     engine::{
@@ -25,7 +24,7 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The ids of events: one pool for all.
+/// The pool of event ids.
 #[pin_data]
 pub(crate) struct Pool {
     #[pin]
@@ -53,7 +52,7 @@ impl Pool {
     /// `NO_NUMBER`, `NO_MEMORY`.
     pub(crate) fn take(self: &Arc<Self>) -> Result<Arc<Number>, Refusal> {
         let id = self.numbers.lock().take()?;
-        // If the allocation fails, the drop gives the id back.
+        // If the allocation fails, the drop returns the id.
         let number = Number {
             id,
             pool: self.clone(),
@@ -62,14 +61,13 @@ impl Pool {
     }
 }
 
-/// The id of an event. It stays taken as long as a format has it.
+/// The id of an event. It stays taken while a format has it.
 pub(crate) struct Number {
     id: u16,
     pool: Arc<Pool>,
 }
 
 impl Number {
-    /// Returns the id.
     pub(crate) fn id(&self) -> u16 {
         self.id
     }
@@ -81,13 +79,13 @@ impl Drop for Number {
     }
 }
 
-/// The format of the records of an event. It outlives its event for as long as records of
-/// it may be in the buffer, and keeps its id from being given to another event meanwhile: an id
-/// alone tells what a record holds, whatever clock its time is from.
+/// The format of an event's records. It outlives its event while the buffer may have records of it,
+/// and keeps its id from being reused: the id alone identifies the layout, whatever clock the times
+/// are from.
 pub(crate) struct Format {
     /// The id of the event, in each record.
     pub(crate) id: u16,
-    /// Keeps the id taken; `None` of a built-in event.
+    /// Keeps the id taken; `None` for a predefined event.
     number: Option<Arc<Number>>,
     /// Name of the group.
     pub(crate) group: CString,
@@ -95,7 +93,7 @@ pub(crate) struct Format {
     pub(crate) name: CString,
     /// The fields of a record.
     pub(crate) layout: Layout,
-    /// The event is of the entries of functions, or of the returns of many.
+    /// Whether the event is on functions, see the file `functions`.
     pub(crate) has_functions: bool,
 }
 
@@ -113,8 +111,8 @@ impl Format {
         Self::with_id(definition, (number.id(), Some(number)), layout)
     }
 
-    /// Makes the format of the records of `definition`, another probe of this one's event: records
-    /// get the same id, and have the same fields.
+    /// Makes the format for `definition`, another probe of the same event, with the same id and
+    /// fields.
     ///
     /// # Errors
     ///

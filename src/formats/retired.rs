@@ -2,10 +2,9 @@
 
 //! The formats of removed events, kept as long as the buffer has records with them.
 //!
-//! Only the buffer knows which these are, and its readers may need the registry for a
-//! format meanwhile. So a check has three steps: take the query from here, search the
-//! buffer with the registry lock released, and pass the answer back: see
-//! [`crate::tracer`].
+//! Only the buffer knows which formats it needs, and its readers may need the registry meanwhile.
+//! So a check has three steps: get the query from here, search the buffer without the registry
+//! lock, and pass the answer back; see [`crate::tracer`].
 
 use super::format::Format;
 use crate::{
@@ -15,20 +14,19 @@ use crate::{
 };
 use kernel::sync::Arc;
 
-/// The number of formats that are kept without a check of the buffer.
+/// Formats that are kept without a check of the buffer.
 const FEW: usize = 1024;
 
-/// The formats of removed events.
 pub(super) struct Retired {
-    /// In the order in which their events were removed.
+    /// In the order of removal.
     formats: Vec<Old>,
     /// The number of formats that were added so far.
     added: u64,
-    /// The number of formats from which on a check is due.
+    /// The number of formats that triggers a check.
     many: usize,
 }
 
-/// The format of records that no event makes any more.
+/// A retired format.
 struct Old {
     format: Arc<Format>,
     serial: u64,
@@ -67,7 +65,7 @@ impl Retired {
         Some(old.format.clone())
     }
 
-    /// Returns whether to check which formats are needed.
+    /// Returns whether a check is due.
     pub(super) fn are_many(&self) -> bool {
         self.formats.len() >= self.many
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The table of formats: how a reader learns what a record holds.
+//! The table of formats, in which a reader looks up the layout of a record.
 //!
-//! It has a lock of its own, so that no reader waits for a write to `kprobe_events`.
+//! It has its own lock, so that no reader waits for a write to `kprobe_events`.
 
 use super::{format::Format, retired::Retired};
 use crate::{engine::record::numbers::Needed, sys::Vec};
@@ -26,7 +26,7 @@ struct FormatTable {
     retired: Retired,
 }
 
-/// The formats when the kernel panics.
+/// The formats, for a kernel that panics.
 pub(crate) struct LastFormats<'a>(ManuallyDrop<MutexGuard<'a, FormatTable>>);
 
 impl LastFormats<'_> {
@@ -70,7 +70,7 @@ impl Formats {
     }
 
     /// Returns the table for a kernel that panics; `None` if it was being changed. Its lock is
-    /// never released: that might wake somebody.
+    /// never released: that might wake a task.
     ///
     /// Context: any, with the other CPUs stopped.
     pub(crate) fn last(&self) -> Option<LastFormats<'_>> {
@@ -106,13 +106,13 @@ impl Formats {
         }
     }
 
-    /// Returns whether it is time to ask which formats of removed events are needed.
+    /// Returns whether a check of retired formats is due.
     pub(crate) fn are_many(&self) -> bool {
         self.table.lock().retired.are_many()
     }
 
-    /// Returns what to ask the buffer: which formats of removed events its records still
-    /// have. `None` if there are no such formats.
+    /// Returns the query for the buffer: the retired formats that may have records; `None` if there
+    /// are none.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Formats {
         Ok(self.table.lock().retired.question()?)
     }
 
-    /// Forgets the formats that no record has, by `answer`. Returns whether there were
+    /// Frees the retired formats without records, according to `answer`. Returns whether there were
     /// any.
     pub(crate) fn forget(&self, answer: &Needed) -> bool {
         self.table.lock().retired.forget(answer)

@@ -19,10 +19,10 @@ use crate::{
     formats::Format,
     hit::{
         histograms::Histograms,
-        linked::Linked,
+        inter_event::InterEventHistogram,
         open_pairs::OpenPairs,
-        receives::Receives,
         sample::{Sample, SentHit},
+        sinks::HitSink,
         snapshots::Snapshots,
     },
     kapi::context::OnCpu,
@@ -57,7 +57,7 @@ impl Switch {
         self.0.store(on, Ordering::Relaxed);
     }
 
-    /// As [`Switch::set`]; returns whether that changed it.
+    /// Enables or disables the event; returns whether that changed it.
     fn change(&self, on: bool) -> bool {
         self.0.swap(on, Ordering::Relaxed) != on
     }
@@ -80,7 +80,7 @@ pub(crate) enum ActionKind {
     /// Counts the hit in a histogram.
     Count(Arc<Histogram>),
     /// Counts the hit in an inter-event histogram.
-    Linked(Arc<Linked>),
+    InterEvent(Arc<InterEventHistogram>),
     /// Sends the hit to an event probe, or to a pair. No `trigger` file shows it.
     Send(Arc<SendTo>),
     /// Makes the histograms of an event count, or pauses them.
@@ -96,7 +96,7 @@ pub(crate) enum ActionKind {
     Stack,
 }
 
-/// What the sole trigger of a disabled event does on each hit.
+/// The sole action of a disabled event.
 pub(super) enum Sole {
     /// It switches recording on or off.
     Trace(bool),
@@ -105,9 +105,9 @@ pub(super) enum Sole {
     /// It counts in a histogram.
     Count(Arc<Histogram>),
     /// It saves the time in a variable of an inter-event histogram, and does nothing else.
-    Stamp(Arc<Linked>),
+    SaveTimestamp(Arc<InterEventHistogram>),
     /// It counts in an inter-event histogram.
-    Link(Arc<Linked>),
+    InterEvent(Arc<InterEventHistogram>),
     /// It sends the hit to an event probe.
     Send(Arc<SendTo>),
     /// It notes that a pair begins.
@@ -116,8 +116,8 @@ pub(super) enum Sole {
 
 /// What hits are sent to.
 pub(crate) struct SendTo {
-    pub(crate) to: KBox<dyn Receives>,
-    /// The same, if that is all that hits do there.
+    pub(crate) to: KBox<dyn HitSink>,
+    /// The pairs that hits begin, if they do nothing else.
     pub(crate) begins: Option<Arc<OpenPairs>>,
 }
 
@@ -223,19 +223,19 @@ impl Action {
 
     /// Returns the histogram in which it counts, of any kind.
     pub(crate) fn counts(&self) -> Option<&Arc<Histogram>> {
-        let linked = self.linked().map(|linked| &linked.histogram);
-        self.histogram().or(linked)
+        let inter_event = self.inter_event().map(|inter_event| &inter_event.histogram);
+        self.histogram().or(inter_event)
     }
 
     /// Returns the inter-event histogram in which it counts.
-    pub(crate) fn linked(&self) -> Option<&Arc<Linked>> {
+    pub(crate) fn inter_event(&self) -> Option<&Arc<InterEventHistogram>> {
         match &self.what {
-            ActionKind::Linked(linked) => Some(linked),
+            ActionKind::InterEvent(inter_event) => Some(inter_event),
             _ => None,
         }
     }
 
-    /// Returns the histogram in which it counts, if that has nothing to do with others.
+    /// Returns the plain histogram in which it counts.
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
         match &self.what {
@@ -260,23 +260,23 @@ impl Action {
 
     /// Returns the event probe or the pair to which it sends hits, if it does.
     #[inline(always)]
-    pub(crate) fn receiver(&self) -> Option<&dyn Receives> {
+    pub(crate) fn sink(&self) -> Option<&dyn HitSink> {
         match &self.what {
             ActionKind::Send(send) => Some(&*send.to),
             _ => None,
         }
     }
 
-    /// Returns what it does, for a plan of which it is the sole trigger.
+    /// Returns it as a sole action; `None` if no fast stage runs such an action.
     pub(super) fn as_sole(&self) -> Option<Sole> {
         Some(match &self.what {
             ActionKind::Trace { on } => Sole::Trace(*on),
             ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
             ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
-            ActionKind::Linked(linked) if linked.histogram.is_stamp() => {
-                Sole::Stamp(linked.clone())
+            ActionKind::InterEvent(inter_event) if inter_event.histogram.is_stamp() => {
+                Sole::SaveTimestamp(inter_event.clone())
             }
-            ActionKind::Linked(linked) => Sole::Link(linked.clone()),
+            ActionKind::InterEvent(inter_event) => Sole::InterEvent(inter_event.clone()),
             ActionKind::Send(send) => match &send.begins {
                 Some(open) => Sole::Begin(open.clone()),
                 None => Sole::Send(send.clone()),
@@ -345,7 +345,7 @@ impl Action {
     }
 
     /// Returns whether it acts without what filters need to know about a hit.
-    pub(super) fn is_blind(&self) -> bool {
+    pub(super) fn needs_no_header(&self) -> bool {
         self.filter.is_none() && !self.is_stack()
     }
 
@@ -383,10 +383,10 @@ impl Action {
             // Most hits change nothing, and write nothing.
             ActionKind::Trace { .. } | ActionKind::Event { .. } => {}
             // The recorder does it.
-            ActionKind::Count(_) | ActionKind::Linked(_) | ActionKind::Stack => {}
+            ActionKind::Count(_) | ActionKind::InterEvent(_) | ActionKind::Stack => {}
             ActionKind::Send(send) => send.to.receive_hit(hit, here),
             ActionKind::Snapshot(snapshots) => self.count.use_for(|| snapshots.request(buffer)),
-            // As in the kernel, this is used up also by hits that change nothing.
+            // Hits that change nothing use this up, too, like the kernel's.
             ActionKind::Histograms { on, target } => self.count.use_for(|| {
                 target.changes.set_paused(!*on, here);
                 true
@@ -410,8 +410,8 @@ impl Action {
                 write_target(out, (*on, "hist"), &target.format)?;
             }
             ActionKind::Count(histogram) => return self.write_histogram(out, histogram),
-            ActionKind::Linked(linked) => {
-                return self.write_histogram(out, &linked.histogram);
+            ActionKind::InterEvent(inter_event) => {
+                return self.write_histogram(out, &inter_event.histogram);
             }
             ActionKind::Event { on, target } => write_target(out, (*on, "event"), &target.format)?,
         }

@@ -12,11 +12,7 @@ mod one_side;
 mod whole;
 
 use crate::{
-    hit::{
-        recorder::Recorder,
-        source::Source,
-        stage::{Stage, To},
-    },
+    hit::{recorder::Recorder, source::Source, stage::Stage},
     kapi::{context::OnCpu, handler::Next},
 };
 pub(crate) use one_side::CallRecorder;
@@ -26,17 +22,17 @@ impl Recorder {
     /// Serves a system call with so many words and with copies of its user memory.
     #[inline(always)]
     fn serve_copied(&self, call: impl Source, words: usize, here: &OnCpu) {
-        match self.serve_copies::<{ To::ONE }>(call, words, here) {
+        let other = self.other_for_call(call, here);
+        match other.unwrap_or_else(|| self.record_copies(call, words, here)) {
             Next::Done => {}
-            Next::Stage(Stage::SEVERAL) => self.serve_copied_in_each(call, words, here),
+            Next::Stage(Stage::EACH_SHORT) => self.serve_copied_in_each(call, words, here),
             Next::Stage(_) => call.serve_slow(self, here),
         }
     }
 
     #[inline(never)]
     fn serve_copied_in_each(&self, call: impl Source, words: usize, here: &OnCpu) {
-        let next = self.serve_copies::<{ To::EACH }>(call, words, here);
-        if !next.is_done() {
+        if !self.record_copies_in_each(call, words, here).is_done() {
             call.serve_slow(self, here);
         }
     }

@@ -3,17 +3,17 @@
 //! Texts that users write to `trace_marker`: the hits of the event `print`.
 //!
 //! They are recorded whether or not the event has triggers, which act once a text is recorded.
-//! As in the kernel, no trigger acts while nothing is being recorded.
+//! No trigger acts while nothing is being recorded, like in the kernel.
 
 use crate::{
     buffer::Buffer,
     engine::program::{fetch::Program, marker},
     formats::Format,
     hit::{
-        plan::{Acting, Plan, Rest, Share},
-        prepared::Prepared,
+        plan::{InstancePlan, Plan, PlanKind, Triggers},
         recorder::Recorder,
-        sample::{Report, Sample},
+        recorder_builder::RecorderBuilder,
+        sample::{HitArgs, Sample},
     },
     kapi::context::{self, OnCpu},
     sys::Box,
@@ -40,12 +40,12 @@ impl MarkRecorder {
         buffer: Arc<Buffer>,
         plan: Arc<Plan>,
     ) -> Result<impl Init<Self>> {
-        // As the kernel's records, they name no place.
-        let share = Share {
+        // They name no place, like the kernel's records.
+        let instance = InstancePlan {
             buffer: buffer.clone(),
             plan,
         };
-        let recorder = Prepared::new(format, program, share, 0)?.init();
+        let recorder = RecorderBuilder::new(format, program, instance, 0)?.init();
         Ok(init!(Self { recorder <- recorder, buffer }))
     }
 
@@ -69,8 +69,8 @@ impl MarkRecorder {
                 let (now, later) = buffer.split_mark(rest, here);
                 buffer.mark(now, here).map_err(|_| EBADF)?;
                 rest = later;
-                if let Rest::Act(acting) = &self.recorder.plan.get(here).rest {
-                    self.act(acting, now, here);
+                if let PlanKind::Triggers(triggers) = &self.recorder.plan.get(here).kind {
+                    self.act(triggers, now, here);
                     return Ok(true);
                 }
                 Ok(false)
@@ -86,13 +86,13 @@ impl MarkRecorder {
 
     /// Runs the triggers of a text that was recorded.
     #[inline(never)]
-    fn act(&self, acting: &Acting, text: &[u8], here: &OnCpu) {
+    fn act(&self, triggers: &Triggers, text: &[u8], here: &OnCpu) {
         let seen = marker::seen(text);
         // What triggers see of a text: its address is the only argument.
         // CAST: An address has 64 bits.
-        let sample = &Sample::of(Report::Word(seen.as_ptr().addr() as u64));
+        let sample = &Sample::of(HitArgs::Word(seen.as_ptr().addr() as u64));
         // The event itself cannot be enabled.
         self.recorder
-            .act_with_stacks((acting, &self.buffer), sample, here);
+            .act_with_stacks((triggers, &self.buffer), sample, here);
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::{
     engine::{
-        hist::{LinkedRoom, TEXT_ROOM},
+        hist::{InterEventRoom, TEXT_ROOM},
         program::fetch::MAX_TEXTS,
     },
     kapi::{
@@ -21,12 +21,12 @@ use crate::{
 use core::sync::atomic::{AtomicU32, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Most events that cause each other on one CPU: an action may lead back to the event that it is of.
+/// Most events that cause each other on one CPU: an action may lead back to its own event.
 const MAX_NESTED: usize = 4;
 
 /// Hits of histograms that are in progress on one CPU, at most: one in each context that causes no
 /// other event, and those that do.
-const MOST_LINKED: usize = MAX_NESTED + scratch::CONTEXTS;
+const MOST_INTER_EVENT: usize = MAX_NESTED + scratch::CONTEXTS;
 
 /// The texts that one event copies of another.
 pub(super) type SentTexts = [[u8; TEXT_ROOM]; MAX_TEXTS];
@@ -39,7 +39,7 @@ pub(crate) struct Nesting {
     #[pin]
     texts: Scratch<SentTexts, MAX_NESTED>,
     #[pin]
-    rooms: Scratch<LinkedRoom, MOST_LINKED>,
+    rooms: Scratch<InterEventRoom, MOST_INTER_EVENT>,
 }
 
 impl Nesting {
@@ -66,7 +66,7 @@ impl Nesting {
     ///
     /// # Errors
     ///
-    /// As for [`Scratch::fill`].
+    /// The errors of [`Scratch::fill`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn give_to_arrived(&self) -> Result {
@@ -108,7 +108,7 @@ impl Nesting {
     pub(super) fn with_room<R>(
         &self,
         here: &OnCpu,
-        work: impl FnOnce(&mut LinkedRoom) -> R,
+        work: impl FnOnce(&mut InterEventRoom) -> R,
     ) -> Option<R> {
         self.rooms.with(here, work)
     }

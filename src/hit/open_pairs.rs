@@ -14,8 +14,8 @@ use crate::{
         },
     },
     hit::{
-        receives::Receives,
         sample::{Sample, SentHit},
+        sinks::HitSink,
     },
     kapi::{
         clock,
@@ -166,7 +166,7 @@ impl OpenPairs {
     }
 }
 
-impl Receives for Arc<OpenPairs> {
+impl HitSink for Arc<OpenPairs> {
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
         if self.is_armed() {
             self.begin(hit.program, hit.sample, here);

@@ -11,10 +11,10 @@ use crate::{
         program::fetch::PairKey,
     },
     hit::{
+        caused_event::{CausedEvent, EndFields, Left},
         open_pairs::{self, LeftSize, OpenPairs, SideKeys, FEW_WORDS},
-        receiver::{EndFields, Left, Receiver},
-        receives::Receives,
         sample::SentHit,
+        sinks::HitSink,
     },
     kapi::{clock, context::OnCpu, stack_room},
     sys::Vec,
@@ -23,7 +23,7 @@ use kernel::{prelude::*, sync::Arc};
 
 /// A pair of events: what the one that ends it sends to.
 pub(crate) struct Pair {
-    receiver: Arc<Receiver>,
+    caused_event: Arc<CausedEvent>,
     open: Arc<OpenPairs>,
     /// The keys of the event that ends it.
     keys: SideKeys,
@@ -32,20 +32,20 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Makes a pair whose ends, with `keys`, are sent to `receiver`.
+    /// Makes a pair whose ends, with `keys`, are sent to `caused_event`.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
-        receiver: Arc<Receiver>,
+        caused_event: Arc<CausedEvent>,
         open: Arc<OpenPairs>,
         keys: Vec<PairKey>,
     ) -> Result<Arc<Self>> {
         let keys = SideKeys::new(keys);
         let pair = Self {
             is_simple: keys.is_pid && open.size == LeftSize::Nothing,
-            receiver,
+            caused_event,
             open,
             keys,
         };
@@ -73,7 +73,7 @@ impl Pair {
         self.end_with::<MAX_PAIR_WORDS>(key, false, hit, here);
     }
 
-    /// Ends a pair whose beginning leaves at most `N` words. The receiver is ready if `is_ready`.
+    /// Ends a pair whose beginning leaves at most `N` words; `is_ready` tells of the caused event.
     #[inline(always)]
     fn end_with<const N: usize>(
         &self,
@@ -91,27 +91,27 @@ impl Pair {
             words: &words,
         };
         let fields = EndFields {
-            end: self.receiver.fields_of(hit),
+            end: self.caused_event.fields_of(hit),
             left: (N != 0).then_some(left),
             // The clock may differ between CPUs by some nanoseconds.
             duration: clock::now(here).saturating_sub(began),
         };
-        let is_recorded = is_ready && self.receiver.records(&fields, here);
+        let is_recorded = is_ready && self.caused_event.records(&fields, here);
         if !is_recorded {
-            self.receiver.serve_hit(hit, &fields, here);
+            self.caused_event.serve_hit(hit, &fields, here);
         }
     }
 }
 
-impl Receives for Arc<Pair> {
+impl HitSink for Arc<Pair> {
     fn receive_hit(&self, hit: &SentHit<'_>, here: &OnCpu) {
-        let is_ready = self.receiver.is_ready();
+        let is_ready = self.caused_event.is_ready();
         if self.is_simple && is_ready {
             self.end_with::<0>([open_pairs::pid(), 0], true, hit, here);
-        } else if self.receiver.is_armed() {
+        } else if self.caused_event.is_armed() {
             match stack_room::suffices() {
                 true => self.end_any(is_ready, hit, here),
-                false => self.receiver.recorder().count_missed(here),
+                false => self.caused_event.recorder().count_missed(here),
             }
         }
     }

@@ -18,15 +18,15 @@ use kernel::{prelude::*, sync::Arc};
 /// What an event does with its hits. All probes of the event share it, and it is replaced
 /// as a whole while they are hit.
 pub(crate) struct Plan {
-    /// Which hits are rejected at once: by the filter, or by the filter of the only action
-    /// if the hits are not recorded, see [`Plan::is_gated`].
+    /// Rejects hits in a few instructions: by the filter, or by that of the only action if hits are
+    /// not recorded; see [`Plan::is_gated`].
     pub(super) gate: Gate,
-    /// What the gate does not decide.
-    pub(super) rest: Rest,
+    /// What is done with the other hits.
+    pub(super) kind: PlanKind,
 }
 
 /// What a plan does with a hit that its gate does not reject.
-pub(super) enum Rest {
+pub(super) enum PlanKind {
     /// Record it.
     Record,
     /// Record it if the filter accepts it.
@@ -34,67 +34,67 @@ pub(super) enum Rest {
     /// Do what the plan says if the hit is one of these tasks.
     OfTasks(Arc<Tasks>, Arc<Plan>),
     /// Do what the plan of each instance says.
-    Several(Several),
-    /// Act, and record it if the event is enabled.
-    // The last: the compiler tells the others from it by values that its `sole` cannot have, in
-    // fewer instructions if these are consecutive.
-    Act(Acting),
+    PerInstance(PerInstance),
+    /// Run the triggers, and record it if the event is enabled.
+    // The last variant: the compiler tells the others from it by values that its `sole` cannot
+    // have, in fewer instructions if these are consecutive.
+    Triggers(Triggers),
 }
 
 /// What an event does with its hits in an instance.
 #[derive(Clone)]
-pub(crate) struct Share {
+pub(crate) struct InstancePlan {
     /// The buffer of the instance.
     pub(crate) buffer: Arc<Buffer>,
     /// The plan of the event there.
     pub(crate) plan: Arc<Plan>,
 }
 
-impl Rest {
-    /// Returns what acts, if that records stacks.
+impl PlanKind {
+    /// Returns the triggers, if stacks are recorded.
     #[inline(always)]
-    pub(super) fn of_stacks(&self) -> Option<&Acting> {
+    pub(super) fn of_stacks(&self) -> Option<&Triggers> {
         match self {
-            Self::Act(acting) if acting.stacks.are_any() => Some(acting),
+            Self::Triggers(triggers) if triggers.stacks.are_any() => Some(triggers),
             _ => None,
         }
     }
 }
 
-/// What an event does with its hits in several instances. None of their plans is of several.
-pub(super) struct Several {
+/// What an event does with its hits in several instances. None of their plans is per instance.
+pub(super) struct PerInstance {
     /// The instances, if all of them record all hits, and do nothing else.
-    pub(super) recording: Vec<Share>,
+    pub(super) recording: Vec<InstancePlan>,
     /// The instances otherwise.
-    pub(super) different: Vec<Share>,
+    pub(super) mixed: Vec<InstancePlan>,
 }
 
-impl Several {
+impl PerInstance {
     /// Returns what it does in each instance.
-    pub(super) fn shares(&self) -> &[Share] {
+    pub(super) fn all(&self) -> &[InstancePlan] {
         match self.recording.is_empty() {
-            true => &self.different,
+            true => &self.mixed,
             false => &self.recording,
         }
     }
 }
 
 /// The plan of an event that has triggers, or that triggers enable or disable.
-pub(super) struct Acting {
+pub(super) struct Triggers {
     /// In the order in which they act, which is the kernel's: the latest first, and behind them
     /// the histograms, the earliest first.
     pub(super) actions: Vec<Arc<Action>>,
     pub(super) filter: Option<Arc<Filter>>,
     /// Whether the event is enabled.
     pub(super) switch: Arc<Switch>,
-    /// What the sole trigger does; `None` if there are several, or one that does another thing,
-    /// has a filter or enables its own event.
+    /// The sole action; `None` if there are several, or one that no fast stage runs, has a filter,
+    /// or enables its own event.
     sole: Option<Sole>,
-    /// Whether all actions are [blind](Action::is_blind), and none enables the event itself.
+    /// Whether no action [needs a header](Action::needs_no_header), or enables the event itself.
     only_acts: bool,
-    /// Whether all actions send the hits to event probes, and are blind, and records have
+    /// Whether all actions send the hits to event probes, and need no header, and records have
     /// neither filter nor stacks.
-    sends: bool,
+    only_forwards: bool,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
     /// The stacks that hits record.
@@ -135,8 +135,8 @@ impl Stacks {
     }
 }
 
-impl Acting {
-    /// Returns whether all actions act on the hit, which is not recorded whatever they do.
+impl Triggers {
+    /// Returns whether each action accepts the hit, which is not recorded.
     ///
     /// Context: any.
     #[inline(always)]
@@ -144,17 +144,15 @@ impl Acting {
         self.only_acts && !self.switch.is_on()
     }
 
-    /// Returns whether hits are sent to event probes, and recorded if the event is enabled, and
-    /// nothing else is done on them.
+    /// Returns whether all actions send hits to event probes.
     ///
     /// Context: any.
     #[inline(always)]
-    pub(super) fn sends(&self) -> bool {
-        self.sends
+    pub(super) fn only_forwards(&self) -> bool {
+        self.only_forwards
     }
 
-    /// Returns what the sole trigger does, if it acts on the hit, which is not recorded whatever
-    /// it does.
+    /// Returns the sole action, if the event is disabled.
     ///
     /// Context: any.
     #[inline(always)]
@@ -178,7 +176,7 @@ impl Plan {
     pub(crate) fn recording(filter: Option<Arc<Filter>>) -> Result<Arc<Self>> {
         let plan = Self {
             gate: Gate::of(filter.as_deref()),
-            rest: filter.map_or(Rest::Record, Rest::Filter),
+            kind: filter.map_or(PlanKind::Record, PlanKind::Filter),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -190,7 +188,7 @@ impl Plan {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn acting(
+    pub(crate) fn with_triggers(
         actions: Vec<Arc<Action>>,
         filter: Option<Arc<Filter>>,
         (switch, only_ours): (Arc<Switch>, bool),
@@ -209,19 +207,20 @@ impl Plan {
             false => Some(Arc::new(histograms, GFP_KERNEL)?),
         };
         let mut all = actions.iter();
-        let only_acts = all.all(|action| action.is_blind() && !action.switches(&switch));
+        let only_acts = all.all(|action| action.needs_no_header() && !action.switches(&switch));
         let sole = match &*actions {
             [action] if only_acts => action.as_sole(),
             _ => None,
         };
-        let mut sends = actions.iter();
-        let sends = sends.all(|action| action.receiver().is_some() && action.is_blind())
+        let mut only_forwards = actions.iter();
+        let only_forwards = only_forwards
+            .all(|action| action.sink().is_some() && action.needs_no_header())
             && !(actions.is_empty() || filter.is_some() || stacks.are_any());
-        let acting = Acting {
+        let triggers = Triggers {
             histograms,
             sole,
             only_acts,
-            sends,
+            only_forwards,
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),
@@ -232,7 +231,7 @@ impl Plan {
         };
         let plan = Self {
             gate,
-            rest: Rest::Act(acting),
+            kind: PlanKind::Triggers(triggers),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
@@ -249,44 +248,40 @@ impl Plan {
         };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            rest: Rest::OfTasks(tasks.clone(), self),
+            kind: PlanKind::OfTasks(tasks.clone(), self),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Makes the plan that does for each of `shares` what its plan says; nothing if there is
-    /// none.
+    /// Makes the plan that does in each instance of `all` what its plan says.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn of_several(shares: Vec<Share>) -> Result<Arc<Self>> {
-        let records = |share: &Share| matches!(share.plan.rest, Rest::Record);
-        let (recording, different) = match shares.iter().all(records) {
-            true => (shares, Vec::new()),
-            false => (Vec::new(), shares),
+    pub(crate) fn per_instance(all: Vec<InstancePlan>) -> Result<Arc<Self>> {
+        let records = |instance: &InstancePlan| matches!(instance.plan.kind, PlanKind::Record);
+        let (recording, mixed) = match all.iter().all(records) {
+            true => (all, Vec::new()),
+            false => (Vec::new(), all),
         };
-        let several = Several {
-            recording,
-            different,
-        };
+        let instances = PerInstance { recording, mixed };
         let plan = Self {
             gate: Gate::UNKNOWN,
-            rest: Rest::Several(several),
+            kind: PlanKind::PerInstance(instances),
         };
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Returns whether it is a plan of several instances.
-    pub(crate) fn is_of_several(&self) -> bool {
-        matches!(self.rest, Rest::Several(_))
+    /// Returns whether it has a plan for each instance.
+    pub(crate) fn is_per_instance(&self) -> bool {
+        matches!(self.kind, PlanKind::PerInstance(_))
     }
 
     /// Returns the tasks whose hits count, and what is done on them.
-    fn parts(&self) -> (Option<&Arc<Tasks>>, &Rest) {
-        match &self.rest {
-            Rest::OfTasks(tasks, plan) => (Some(tasks), &plan.rest),
-            rest => (None, rest),
+    fn parts(&self) -> (Option<&Arc<Tasks>>, &PlanKind) {
+        match &self.kind {
+            PlanKind::OfTasks(tasks, plan) => (Some(tasks), &plan.kind),
+            kind => (None, kind),
         }
     }
 
@@ -295,45 +290,49 @@ impl Plan {
         self.parts().0
     }
 
-    /// Returns whether hits that the gate rejects are not recorded either: nothing but a
-    /// change of `enable` changes this.
+    /// Returns whether hits that the gate rejects are not recorded. Only a change of `enable`
+    /// changes this.
     pub(super) fn is_gated(&self) -> bool {
-        match &self.rest {
-            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => false,
-            Rest::Filter(_) => true,
-            Rest::Act(acting) => self.gate.can_reject() && !acting.switch.is_on(),
+        match &self.kind {
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => false,
+            PlanKind::Filter(_) => true,
+            PlanKind::Triggers(triggers) => self.gate.can_reject() && !triggers.switch.is_on(),
         }
     }
 
     /// Returns the filter of the records.
     pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
         match self.parts().1 {
-            Rest::Record | Rest::OfTasks(..) | Rest::Several(_) => None,
-            Rest::Filter(filter) => Some(filter),
-            Rest::Act(acting) => acting.filter.as_ref(),
+            PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => None,
+            PlanKind::Filter(filter) => Some(filter),
+            PlanKind::Triggers(triggers) => triggers.filter.as_ref(),
         }
     }
 
     /// Returns the histograms of the actions; `None` if there are none.
     pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
         match self.parts().1 {
-            Rest::Act(acting) => acting.histograms.as_ref(),
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => None,
+            PlanKind::Triggers(triggers) => triggers.histograms.as_ref(),
+            PlanKind::Record
+            | PlanKind::Filter(_)
+            | PlanKind::OfTasks(..)
+            | PlanKind::PerInstance(_) => None,
         }
     }
 
     /// Returns whether hits are sent to event probes or pairs.
-    pub(super) fn sends_any(&self) -> bool {
-        self.actions()
-            .iter()
-            .any(|action| action.receiver().is_some())
+    pub(super) fn forwards_any(&self) -> bool {
+        self.actions().iter().any(|action| action.sink().is_some())
     }
 
     /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
         match self.parts().1 {
-            Rest::Act(acting) => &acting.actions,
-            Rest::Record | Rest::Filter(_) | Rest::OfTasks(..) | Rest::Several(_) => &[],
+            PlanKind::Triggers(triggers) => &triggers.actions,
+            PlanKind::Record
+            | PlanKind::Filter(_)
+            | PlanKind::OfTasks(..)
+            | PlanKind::PerInstance(_) => &[],
         }
     }
 }

@@ -11,28 +11,40 @@ use crate::{
     buffer::Buffer,
     engine::{
         program::fetch::{Form, Program, Size},
-        record::PROBE_WORDS,
+        record::{PROBE_SIZE, PROBE_WORDS},
         ring::Short,
     },
     hit::{
         action::Sole,
         counters::{HitCounters, HitEnd, Totals},
-        plan::{Plan, ReplacedPlans, Rest},
-        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER},
+        plan::{Plan, PlanKind, ReplacedPlans},
+        stage::Stage,
     },
     kapi::{
-        cold::Seldom,
         context::OnCpu,
         rcu::{RcuCell, Replaced},
         stack::StackFunction,
     },
 };
+use core::sync::atomic::{AtomicU8, Ordering};
 use kernel::sync::Arc;
+
+/// Words of a probe's record with nothing fetched.
+pub(super) const BARE: usize = PROBE_WORDS;
+/// With one register and the bits that tell of faults.
+pub(super) const WITH_REGISTER: usize = (PROBE_SIZE + 8 + 1).div_ceil(4);
+/// Of a return probe, with nothing fetched.
+pub(super) const RETURN_BARE: usize = BARE + 2;
+/// Of a return probe, with one register or the duration.
+pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
+/// Of a return probe, with both.
+pub(super) const RETURN_WITH_TWO: usize = RETURN_WITH_REGISTER + 2;
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
-    pub(super) tier: Tier,
-    /// What is fetched by [`Tier::REGISTER`].
+    /// The [`Stage`] that serves hits in the fewest instructions.
+    pub(super) stage: AtomicU8,
+    /// What is fetched by [`Stage::WORD`].
     pub(super) register: u8,
     /// The length of its records, if all have one length, which is short; else unused.
     pub(super) short: Short<PROBE_WORDS>,
@@ -42,7 +54,7 @@ pub(crate) struct Recorder {
     /// probes behind a landing pad. In [`record::words`].
     pub(super) place: [u32; 2],
     pub(super) counters: HitCounters,
-    /// The buffer in which it records, unless the plan is one of several instances.
+    /// The buffer in which it records, unless the plan is per instance.
     pub(super) buffer: RcuCell<Buffer>,
     /// The number of the event, in each record.
     pub(super) event: u16,
@@ -70,16 +82,22 @@ impl Recorder {
         Self::short(program).is_some_and(Short::is_smallest_of::<WORDS>)
     }
 
-    /// Chooses the tier anew, after the plan or what it depends on has changed.
-    ///
-    /// Context: process.
-    pub(crate) fn choose_tier(&self) {
-        let tier = Self::tier_for(&self.program, self.is_return, &self.plan.load());
-        self.tier.set(tier);
+    /// Returns the [`Stage`] that serves hits in the fewest instructions now.
+    #[inline(always)]
+    pub(super) fn stage(&self) -> u8 {
+        self.stage.load(Ordering::Relaxed)
     }
 
-    /// Returns the tier for `program` and `plan`.
-    pub(super) fn tier_for(program: &Program, is_return: bool, plan: &Plan) -> u8 {
+    /// Chooses the stage anew, after the plan or what it depends on has changed.
+    ///
+    /// Context: process.
+    pub(crate) fn choose_stage(&self) {
+        let stage = Self::stage_for(&self.program, self.is_return, &self.plan.load());
+        self.stage.store(stage, Ordering::Relaxed);
+    }
+
+    /// Returns the stage for `program` and `plan`.
+    pub(super) fn stage_for(program: &Program, is_return: bool, plan: &Plan) -> u8 {
         let (bare, register) = if is_return {
             (
                 Self::has_size::<RETURN_BARE>(program),
@@ -91,39 +109,41 @@ impl Recorder {
                 Self::has_size::<WITH_REGISTER>(program),
             )
         };
-        match &plan.rest {
-            Rest::Act(acting) => match acting.sole() {
-                Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Tier::QUICK,
-                Some(Sole::Stamp(_)) => Tier::STAMPING,
-                Some(Sole::Link(_)) => Tier::LINKED,
-                Some(Sole::Send(_)) => Tier::RELAYING,
-                Some(Sole::Begin(_)) => Tier::OPENING,
-                None if acting.sends() => Tier::SENDING,
-                None if plan.is_gated() => Tier::GATED,
-                None => Tier::ACTING,
+        match &plan.kind {
+            PlanKind::Triggers(triggers) => match triggers.sole() {
+                Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
+                Some(Sole::SaveTimestamp(_)) => Stage::SAVE_TIMESTAMP,
+                Some(Sole::InterEvent(_)) => Stage::INTER_EVENT,
+                Some(Sole::Send(_)) => Stage::FORWARD_TO_ONE,
+                Some(Sole::Begin(_)) => Stage::BEGIN_PAIR,
+                None if triggers.only_forwards() => Stage::FORWARD_TO_ALL,
+                None if plan.is_gated() => Stage::GATED,
+                None => Stage::SERVE,
             },
-            Rest::Several(several) if !several.recording.is_empty() => match program.form() {
-                Form::Bare if bare => Tier::SEVERAL_BARE,
-                Form::Register(_) if register => Tier::SEVERAL_REGISTER,
-                _ if Self::short(program).is_some() => Tier::SEVERAL,
-                _ if program.has_only_text() => Tier::SEVERAL_TEXT,
-                _ => Tier::SEVERAL_SLOW,
-            },
-            Rest::Several(_) => Tier::ACTING,
-            Rest::Filter(_) => Tier::FILTERED,
-            // Event probes and pairs are sent the hits of all tasks.
-            Rest::OfTasks(..) if plan.sends_any() => Tier::ACTING,
-            Rest::OfTasks(..) => Tier::OF_TASKS,
-            Rest::Record => match program.form() {
-                Form::Bare if bare => Tier::BARE,
-                Form::Register(_) if register => Tier::REGISTER,
-                Form::Duration if register => Tier::DURATION,
-                Form::RegisterAndDuration(_) if Self::has_size::<RETURN_WITH_TWO>(program) => {
-                    Tier::REGISTER_AND_DURATION
+            PlanKind::PerInstance(instances) if !instances.recording.is_empty() => {
+                match program.form() {
+                    Form::Bare if bare => Stage::EACH_BARE,
+                    Form::Register(_) if register => Stage::EACH_WORD,
+                    _ if Self::short(program).is_some() => Stage::EACH_SHORT,
+                    _ if program.has_only_text() => Stage::EACH_TEXT,
+                    _ => Stage::EACH_SLOW,
                 }
-                _ if Self::short(program).is_some() => Tier::SHORT,
-                _ if program.has_only_text() => Tier::TEXT,
-                _ => Tier::SLOW,
+            }
+            PlanKind::PerInstance(_) => Stage::SERVE,
+            PlanKind::Filter(_) => Stage::FILTER,
+            // Event probes and pairs are sent the hits of all tasks.
+            PlanKind::OfTasks(..) if plan.forwards_any() => Stage::SERVE,
+            PlanKind::OfTasks(..) => Stage::TASK,
+            PlanKind::Record => match program.form() {
+                Form::Bare if bare => Stage::BARE,
+                Form::Register(_) if register => Stage::WORD,
+                Form::Duration if register => Stage::DURATION,
+                Form::RegisterAndDuration(_) if Self::has_size::<RETURN_WITH_TWO>(program) => {
+                    Stage::WORD_AND_DURATION
+                }
+                _ if Self::short(program).is_some() => Stage::SHORT,
+                _ if program.has_only_text() => Stage::TEXT,
+                _ => Stage::SLOW,
             },
         }
     }
@@ -133,12 +153,12 @@ impl Recorder {
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
-        self.tier.set(Tier::ACTING);
+        self.stage.store(Stage::SERVE, Ordering::Relaxed);
         self.plan.replace_among(plan, replaced);
-        self.choose_tier();
+        self.choose_stage();
     }
 
-    /// Returns whether it records in `buffer`, unless the plan is one of several instances.
+    /// Returns whether it records in `buffer`, unless the plan is per instance.
     ///
     /// Context: process.
     pub(crate) fn records_in(&self, buffer: &Arc<Buffer>) -> bool {
@@ -146,7 +166,7 @@ impl Recorder {
     }
 
     /// Replaces the buffer by `buffer`, for all hits from when `replaced`, which gets the former
-    /// one, has been dropped. Until then the plan must be one of several instances, and for a
+    /// one, has been dropped. Until then the plan must be per instance, and for a
     /// grace period before.
     ///
     /// Context: process, may sleep.
@@ -171,27 +191,8 @@ impl Recorder {
         self.counters.totals()
     }
 
-    /// As [`HitCounters::most_since`].
+    /// Returns the hits of the CPU with most of them; see [`HitCounters::most_since`].
     pub(crate) fn most_since(&self) -> u64 {
         self.counters.most_since()
-    }
-
-    /// Wakes the readers that wait for events.
-    fn wake(&self, here: &OnCpu) {
-        match &self.plan.get(here).rest {
-            Rest::Several(several) => several
-                .recording
-                .iter()
-                .for_each(|share| share.buffer.wake()),
-            _ => self.buffer.get(here).wake(),
-        }
-    }
-}
-
-impl Seldom for Recorder {
-    #[cold]
-    #[inline(never)]
-    fn run(&self, here: &OnCpu) {
-        self.wake(here);
     }
 }

@@ -2,11 +2,10 @@
 
 //! A hit as its source tells it, in one form for all sources.
 //!
-//! The fast steps get a [`Source`](super::source::Source) and look at its [`Sample`] without passing
-//! it on, so that it never exists in memory, and the compiler knows which source it is. The slow
-//! step has one copy, which asks.
+//! The fast stages get a [`Source`](super::source::Source) and never pass a reference to its
+//! [`Sample`] on: that would spill it to the stack. The slow stage has one copy for all sources.
 //!
-//! All that look at one sample see one time: the clock is read when the first of them asks.
+//! The clock is read once per hit, on first use.
 
 use crate::{
     engine::{
@@ -50,7 +49,7 @@ impl Task for Running {
 /// Copies of the user memory that the arguments of a system call point to.
 pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
 
-/// The same of a call with long strings, as many bytes as a record can have.
+/// Copies for a call with long strings, of as many bytes as a record can have.
 pub(super) type LongCopied<'a> = user::CopiesView<'a, MAX_SIZE>;
 
 /// The values that another event sends.
@@ -87,14 +86,14 @@ pub(crate) struct HitContext {
 /// A hit.
 #[derive(Clone)]
 pub(crate) struct Sample<'a> {
-    pub(super) report: Report<'a>,
+    pub(super) args: HitArgs<'a>,
     /// The time of the hit by the trace clock `local`, in nanoseconds; 0 before it is asked for.
     time: Cell<u64>,
 }
 
 /// What a source tells of a hit.
 #[derive(Clone, Copy)]
-pub(crate) enum Report<'a> {
+pub(crate) enum HitArgs<'a> {
     /// Of a kprobe.
     Probe(&'a Regs, Way<'a>),
     /// Of a kretprobe.
@@ -121,21 +120,21 @@ pub(crate) enum Report<'a> {
 impl<'a> Sample<'a> {
     /// Makes the sample of a hit.
     #[inline(always)]
-    pub(super) fn of(report: Report<'a>) -> Self {
+    pub(super) fn of(args: HitArgs<'a>) -> Self {
         let time = Cell::new(0);
-        Self { report, time }
+        Self { args, time }
     }
 
     /// Returns how the CPU came to the handler.
     #[inline(always)]
     pub(super) fn way(&self) -> EntryWay {
-        match self.report {
-            Report::Probe(regs, way) => way.entry(regs),
-            Report::Return(..) => EntryWay::Return,
-            Report::Exit(_) => EntryWay::Followed,
-            Report::Function(_) => EntryWay::Call,
-            Report::Tracepoint(_) => tracepoint::WAY,
-            Report::Sent(_, context) => context.way,
+        match self.args {
+            HitArgs::Probe(regs, way) => way.entry(regs),
+            HitArgs::Return(..) => EntryWay::Return,
+            HitArgs::Exit(_) => EntryWay::Followed,
+            HitArgs::Function(_) => EntryWay::Call,
+            HitArgs::Tracepoint(_) => tracepoint::WAY,
+            HitArgs::Sent(_, context) => context.way,
             _ => EntryWay::Tracepoint,
         }
     }
@@ -144,13 +143,13 @@ impl<'a> Sample<'a> {
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         // The compiler lays out the branches of each better than those of one with three cases.
-        match self.report {
-            Report::Probe(_, way) => context::is_plain(|| way.entry_or_trap()),
-            Report::Return(..) => context::is_plain(|| EntryWay::Return),
-            Report::Exit(_) => context::is_plain_followed(),
-            Report::Function(_) => context::is_plain(|| EntryWay::Call),
-            Report::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
-            Report::Sent(_, context) => PlainCount::of(context.way).is_plain(),
+        match self.args {
+            HitArgs::Probe(_, way) => context::is_plain(|| way.entry_or_trap()),
+            HitArgs::Return(..) => context::is_plain(|| EntryWay::Return),
+            HitArgs::Exit(_) => context::is_plain_followed(),
+            HitArgs::Function(_) => context::is_plain(|| EntryWay::Call),
+            HitArgs::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
+            HitArgs::Sent(_, context) => PlainCount::of(context.way).is_plain(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
     }
@@ -158,14 +157,14 @@ impl<'a> Sample<'a> {
     /// Returns whether interrupts are disabled in the code that is hit.
     #[inline(always)]
     pub(super) fn irqs_disabled(&self) -> bool {
-        match self.report {
-            Report::Probe(regs, _) | Report::Return(regs, _) => regs.irqs_disabled(),
+        match self.args {
+            HitArgs::Probe(regs, _) | HitArgs::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
-            Report::Registers(..) | Report::Call(..) | Report::LongCall(..) => false,
-            Report::Function(_) | Report::Exit(_) | Report::Tracepoint(_) | Report::Word(_) => {
+            HitArgs::Registers(..) | HitArgs::Call(..) | HitArgs::LongCall(..) => false,
+            HitArgs::Function(_) | HitArgs::Exit(_) | HitArgs::Tracepoint(_) | HitArgs::Word(_) => {
                 context::irqs_disabled()
             }
-            Report::Sent(_, context) => context.irqs_disabled,
+            HitArgs::Sent(_, context) => context.irqs_disabled,
         }
     }
 
@@ -175,9 +174,9 @@ impl<'a> Sample<'a> {
     where
         'a: 'b,
     {
-        match self.report {
-            Report::Function(entry) => entry.place(),
-            Report::Exit(exit) => exit.place(),
+        match self.args {
+            HitArgs::Function(entry) => entry.place(),
+            HitArgs::Exit(exit) => exit.place(),
             _ => own,
         }
     }
@@ -185,9 +184,9 @@ impl<'a> Sample<'a> {
     /// Returns the address to which the function returns, of a return probe.
     #[inline(always)]
     pub(super) fn returns_to(&self) -> Option<u64> {
-        match self.report {
-            Report::Return(regs, call) => Some(call.return_address(regs)),
-            Report::Exit(exit) => Some(exit.return_address()),
+        match self.args {
+            HitArgs::Return(regs, call) => Some(call.return_address(regs)),
+            HitArgs::Exit(exit) => Some(exit.return_address()),
             _ => None,
         }
     }
@@ -195,9 +194,9 @@ impl<'a> Sample<'a> {
     /// Returns what was saved at the function's entry, for a return probe.
     #[inline(always)]
     fn entry(&self) -> &'a [u64] {
-        match self.report {
-            Report::Return(_, call) => call.data(),
-            Report::Exit(exit) => exit.data(),
+        match self.args {
+            HitArgs::Return(_, call) => call.data(),
+            HitArgs::Exit(exit) => exit.data(),
             _ => &[],
         }
     }
@@ -211,8 +210,8 @@ impl<'a> Sample<'a> {
     /// Returns the user memory that was copied before the hit was served.
     #[inline(always)]
     pub(super) fn copied(&self) -> Copied<'a> {
-        match self.report {
-            Report::Registers(_, copied) | Report::Call(_, copied) => copied,
+        match self.args {
+            HitArgs::Registers(_, copied) | HitArgs::Call(_, copied) => copied,
             _ => Copied::NOTHING,
         }
     }
@@ -221,12 +220,12 @@ impl<'a> Sample<'a> {
     /// it, as far as stacks need it.
     #[inline(always)]
     pub(super) fn origin(&self, function: StackFunction) -> StackOrigin<'a> {
-        match self.report {
-            Report::Probe(regs, way) => StackOrigin::Probe(regs, way.entry_or_trap(), function),
-            Report::Return(regs, _) => StackOrigin::Return(regs),
-            Report::Function(entry) => StackOrigin::Function(entry),
-            Report::Exit(exit) => StackOrigin::Exit(exit),
-            Report::Sent(sent, _) => {
+        match self.args {
+            HitArgs::Probe(regs, way) => StackOrigin::Probe(regs, way.entry_or_trap(), function),
+            HitArgs::Return(regs, _) => StackOrigin::Return(regs),
+            HitArgs::Function(entry) => StackOrigin::Function(entry),
+            HitArgs::Exit(exit) => StackOrigin::Exit(exit),
+            HitArgs::Sent(sent, _) => {
                 let hit = sent.hit();
                 hit.sample.origin(*hit.function)
             }
@@ -252,34 +251,34 @@ impl Arguments for Sample<'_> {
     #[inline(always)]
     fn reg(&self, index: u8) -> u64 {
         let index = usize::from(index);
-        match self.report {
-            Report::Probe(regs, _) | Report::Return(regs, _) | Report::Registers(regs, _) => {
+        match self.args {
+            HitArgs::Probe(regs, _) | HitArgs::Return(regs, _) | HitArgs::Registers(regs, _) => {
                 regs.word(index)
             }
-            Report::Function(entry) => entry.word(index),
-            Report::Exit(exit) => exit.word(index),
-            Report::Tracepoint(arguments) => arguments.get(index),
-            Report::Call(values, _) | Report::LongCall(values, _) => {
+            HitArgs::Function(entry) => entry.word(index),
+            HitArgs::Exit(exit) => exit.word(index),
+            HitArgs::Tracepoint(arguments) => arguments.get(index),
+            HitArgs::Call(values, _) | HitArgs::LongCall(values, _) => {
                 values.get(index).copied().unwrap_or(0)
             }
-            Report::Word(word) => word,
-            Report::Sent(sent, _) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
+            HitArgs::Word(word) => word,
+            HitArgs::Sent(sent, _) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
     }
 
     #[inline]
     fn stack(&self, n: u16) -> u64 {
-        match self.report {
-            Report::Probe(regs, _) | Report::Return(regs, _) | Report::Registers(regs, _) => {
+        match self.args {
+            HitArgs::Probe(regs, _) | HitArgs::Return(regs, _) | HitArgs::Registers(regs, _) => {
                 regs.stack_word(u64::from(n))
             }
-            Report::Function(entry) => entry.stack_word(u64::from(n)),
-            Report::Exit(exit) => exit.stack_word(u64::from(n)),
-            Report::Tracepoint(_)
-            | Report::Call(..)
-            | Report::LongCall(..)
-            | Report::Word(_)
-            | Report::Sent(..) => 0,
+            HitArgs::Function(entry) => entry.stack_word(u64::from(n)),
+            HitArgs::Exit(exit) => exit.stack_word(u64::from(n)),
+            HitArgs::Tracepoint(_)
+            | HitArgs::Call(..)
+            | HitArgs::LongCall(..)
+            | HitArgs::Word(_)
+            | HitArgs::Sent(..) => 0,
         }
     }
 
@@ -373,7 +372,7 @@ impl Memory for Sample<'_> {
                 out.get_mut(..copied.len())?.copy_from_slice(copied);
                 return Some(copied.len());
             }
-            if let Report::LongCall(_, all) = self.report {
+            if let HitArgs::LongCall(_, all) = self.args {
                 if let Some(put) = put_long(all, address, out) {
                     return put;
                 }
@@ -385,8 +384,8 @@ impl Memory for Sample<'_> {
     #[inline(never)]
     fn read_strings(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
         // A call has no other array; a string at the same address comes before it.
-        let copied = match self.report {
-            Report::LongCall(_, all) => last_copy(all.iter(), address)?,
+        let copied = match self.args {
+            HitArgs::LongCall(_, all) => last_copy(all.iter(), address)?,
             _ => last_copy(self.copied().iter(), address)?,
         };
         let rest = copied.get(skip..)?;

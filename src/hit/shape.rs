@@ -9,7 +9,7 @@ use crate::{
     },
     hit::{
         recorder::Recorder,
-        sample::{Copied, Report},
+        sample::{Copied, HitArgs},
         source::Source,
     },
 };
@@ -56,18 +56,18 @@ impl<const REGISTER: bool> Shape for Timed<REGISTER> {
     }
 }
 
-/// What the program fetches, in a record of known size; it is quiet if `QUIET`.
-pub(super) struct ByProgram<const QUIET: bool>;
+/// What the program fetches, in a record of known size; it reads no memory if `READS_NO_MEMORY`.
+pub(super) struct ByProgram<const READS_NO_MEMORY: bool>;
 
-impl<const QUIET: bool> Shape for ByProgram<QUIET> {
+impl<const READS_NO_MEMORY: bool> Shape for ByProgram<READS_NO_MEMORY> {
     #[inline(always)]
     fn fetch(self, recorder: &Recorder, source: impl Source, out: &mut [u8]) {
         if let Some(to) = source.sample().returns_to() {
             record::put_return_address(out, to);
         }
         let program = &recorder.program;
-        if QUIET {
-            return exec::run_quiet(program, &source.sample(), out);
+        if READS_NO_MEMORY {
+            return exec::run_without_memory(program, &source.sample(), out);
         }
         exec::run_compact(program, &source.sample(), out);
         if !program.is_compact() {
@@ -105,9 +105,9 @@ pub(super) struct CallWords<const RETURNS: bool>;
 impl<const RETURNS: bool> Shape for CallWords<RETURNS> {
     #[inline(always)]
     fn fetch(self, _recorder: &Recorder, source: impl Source, out: &mut [u8]) {
-        match source.sample().report {
-            Report::Registers(regs, _) if RETURNS => exec::put_words([regs.return_value()], out),
-            Report::Registers(regs, _) => exec::put_words(regs.call_arguments(), out),
+        match source.sample().args {
+            HitArgs::Registers(regs, _) if RETURNS => exec::put_words([regs.return_value()], out),
+            HitArgs::Registers(regs, _) => exec::put_words(regs.call_arguments(), out),
             _ => {}
         }
     }
@@ -121,9 +121,9 @@ impl Shape for CallTexts {
     fn fetch(self, recorder: &Recorder, source: impl Source, out: &mut [u8]) {
         let end = self.0.wrapping_mul(8).wrapping_add(PROBE_SIZE);
         let words = out.get_mut(..end).unwrap_or_default();
-        match source.sample().report {
-            Report::Registers(regs, _) => exec::put_words(regs.call_arguments(), words),
-            Report::Call(values, _) => exec::put_words(*values, words),
+        match source.sample().args {
+            HitArgs::Registers(regs, _) => exec::put_words(regs.call_arguments(), words),
+            HitArgs::Call(values, _) => exec::put_words(*values, words),
             _ => {}
         }
         exec::put_texts(&recorder.program, texts(source.sample().copied()), out);

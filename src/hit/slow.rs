@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The step that serves any hit, however unusual: one copy for all sources.
+//! The slow stage, which serves any hit: one copy for all sources.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
@@ -15,7 +15,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::Rest,
+        plan::PlanKind,
         recorder::Recorder,
         sample::{Running, Sample},
     },
@@ -27,19 +27,19 @@ use crate::{
 };
 
 impl Recorder {
-    /// Serves any hit. Most hits that record a string have been served by a step of their source,
-    /// see [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
+    /// Serves any hit. The fast path of its source has served most hits that record a string, see
+    /// [`Source::HAS_TEXT_STEP`](super::source::Source::HAS_TEXT_STEP).
     #[inline(never)]
     pub(super) fn serve_slow(&self, sample: &Sample<'_>, here: &OnCpu) {
         if !stack_room::suffices() {
             return self.count_missed(here);
         }
-        let rest = &self.plan.get(here).rest;
+        let kind = &self.plan.get(here).kind;
         let buffer = self.buffer.get(here);
-        let end = match rest.of_stacks() {
-            Some(acting) => self.act_with_stacks((acting, buffer), sample, here),
+        let end = match kind.of_stacks() {
+            Some(triggers) => self.act_with_stacks((triggers, buffer), sample, here),
             None => {
-                if !matches!(rest, Rest::Record) && self.ends(rest, sample, here) {
+                if !matches!(kind, PlanKind::Record) && self.ends(kind, sample, here) {
                     return;
                 }
                 self.record_slow(buffer, sample, self.header(sample), here)

@@ -6,13 +6,11 @@ use crate::{
     engine::program::{exec, syscall::Values},
     hit::{
         recorder::Recorder,
-        sample::{Copied, LongCopied, Report, Sample},
-        stage::To,
-        tier::{Tier, BARE, RETURN_BARE, RETURN_WITH_REGISTER, WITH_REGISTER},
+        sample::{Copied, HitArgs, LongCopied, Sample},
+        stage::Stage,
     },
     kapi::{
-        context::OnCpu, functions, handler::Next, kprobe::Probed, kretprobe::Returned, regs::Regs,
-        tracepoint,
+        context::OnCpu, functions, kprobe::Probed, kretprobe::Returned, regs::Regs, tracepoint,
     },
 };
 
@@ -28,7 +26,7 @@ pub(super) trait Source: Copy {
     /// Returns it in the form of all sources.
     fn sample(&self) -> Sample<'_>;
 
-    /// As [`Sample::is_plain`].
+    /// Returns whether nothing about the context of the hit is unusual.
     #[inline(always)]
     fn is_plain(self) -> bool {
         self.sample().is_plain()
@@ -37,7 +35,7 @@ pub(super) trait Source: Copy {
     /// Serves any hit. It takes the source by value, so that its callers jump.
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
-        match Self::HAS_TEXT_STEP && recorder.tier.get() == Tier::TEXT {
+        match Self::HAS_TEXT_STEP && recorder.stage() == Stage::TEXT {
             true => self.serve_text(recorder, here),
             false => recorder.serve_slow(&self.sample(), here),
         }
@@ -46,30 +44,8 @@ pub(super) trait Source: Copy {
     /// Serves a hit of a program with one string, which one instance records.
     #[inline(never)]
     fn serve_text(self, recorder: &Recorder, here: &OnCpu) {
-        if !recorder.serve_text::<{ To::ONE }>(self, here) {
+        if !recorder.serve_text_in_one(self, here) {
             recorder.serve_slow(&self.sample(), here);
-        }
-    }
-
-    /// Serves a hit by [`Recorder::serve_fast`], with records of the source's size.
-    #[inline(always)]
-    fn serve_fast<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
-        match (Self::IS_RETURN, REGISTER) {
-            (false, false) => recorder.serve_fast::<false, BARE>(self, here),
-            (false, true) => recorder.serve_fast::<true, WITH_REGISTER>(self, here),
-            (true, false) => recorder.serve_fast::<false, RETURN_BARE>(self, here),
-            (true, true) => recorder.serve_fast::<true, RETURN_WITH_REGISTER>(self, here),
-        }
-    }
-
-    /// As [`Self::serve_fast`], by [`Recorder::serve_fast_in_each`].
-    #[inline(always)]
-    fn serve_fast_in_each<const REGISTER: bool>(self, recorder: &Recorder, here: &OnCpu) -> Next {
-        match (Self::IS_RETURN, REGISTER) {
-            (false, false) => recorder.serve_fast_in_each::<false, BARE>(self, here),
-            (false, true) => recorder.serve_fast_in_each::<true, WITH_REGISTER>(self, here),
-            (true, false) => recorder.serve_fast_in_each::<false, RETURN_BARE>(self, here),
-            (true, true) => recorder.serve_fast_in_each::<true, RETURN_WITH_REGISTER>(self, here),
         }
     }
 
@@ -89,7 +65,7 @@ pub(super) trait Source: Copy {
 impl Source for Probed<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Probe(self.regs, self.way))
+        Sample::of(HitArgs::Probe(self.regs, self.way))
     }
 }
 
@@ -98,14 +74,14 @@ impl Source for Returned<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Return(self.regs, self.call))
+        Sample::of(HitArgs::Return(self.regs, self.call))
     }
 }
 
 impl Source for functions::Entry<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Function(*self))
+        Sample::of(HitArgs::Function(*self))
     }
 }
 
@@ -114,33 +90,35 @@ impl Source for functions::Exit<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Exit(*self))
+        Sample::of(HitArgs::Exit(*self))
     }
 }
 
 impl Source for tracepoint::PointArguments<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Tracepoint(*self))
+        Sample::of(HitArgs::Tracepoint(*self))
     }
 
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
         // The unwinder comes from here to the hit: the fewer functions are in between, the
         // sooner.
-        match recorder.plan.get(here).rest.of_stacks() {
-            Some(acting) => recorder.serve_with_stacks(acting, self, here),
-            None if recorder.tier.get() == Tier::TEXT => self.serve_text(recorder, here),
+        match recorder.plan.get(here).kind.of_stacks() {
+            Some(triggers) => recorder.serve_with_stacks(triggers, self, here),
+            None if recorder.stage() == Stage::TEXT => self.serve_text(recorder, here),
             None => recorder.serve_slow(&self.sample(), here),
         }
     }
 }
 
-/// The registers of a system call whose memory is not copied.
+/// The registers of a system call whose memory is not copied, as it has no string.
 impl Source for &Regs {
+    const HAS_TEXT_STEP: bool = false;
+
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Registers(self, Copied::NOTHING))
+        Sample::of(HitArgs::Registers(self, Copied::NOTHING))
     }
 }
 
@@ -153,7 +131,7 @@ impl Source for Called<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Registers(self.0, self.1))
+        Sample::of(HitArgs::Registers(self.0, self.1))
     }
 }
 
@@ -166,7 +144,7 @@ impl Source for WholeCall<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Call(self.0, self.1))
+        Sample::of(HitArgs::Call(self.0, self.1))
     }
 }
 
@@ -179,7 +157,7 @@ impl Source for LongCall<'_> {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::LongCall(self.0, self.1))
+        Sample::of(HitArgs::LongCall(self.0, self.1))
     }
 }
 
@@ -189,11 +167,11 @@ impl Source for u64 {
 
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
-        Sample::of(Report::Word(*self))
+        Sample::of(HitArgs::Word(*self))
     }
 }
 
-/// A hit that the slow step serves.
+/// A hit that the slow stage serves.
 impl Source for &Sample<'_> {
     const HAS_TEXT_STEP: bool = false;
 
@@ -207,7 +185,7 @@ impl Source for &Sample<'_> {
         exec::run_whole(&recorder.program, self, out);
     }
 
-    /// Passes the sample on itself, with the time that others have seen.
+    /// Reuses this sample, with its time.
     #[inline(never)]
     fn run_general(self, recorder: &Recorder, out: &mut [u8]) {
         exec::run_general(&recorder.program, self, out);

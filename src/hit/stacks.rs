@@ -13,9 +13,9 @@ use crate::{
     hit::{
         action::Action,
         counters::HitEnd,
-        plan::{Acting, Stacks},
+        plan::{Stacks, Triggers},
         recorder::Recorder,
-        sample::{Report, Running, Sample},
+        sample::{HitArgs, Running, Sample},
     },
     kapi::{
         context::{self, OnCpu},
@@ -25,24 +25,24 @@ use crate::{
 };
 
 impl Recorder {
-    /// As [`act`](Self::act), where stacks are recorded: behind the record of the hit, if it
-    /// is recorded, and by a trigger.
+    /// Runs triggers as [`act`](Self::act) does, and records stacks: behind the record of the hit,
+    /// if it is recorded, and by a trigger.
     #[inline(never)]
     pub(super) fn act_with_stacks(
         &self,
-        of: (&Acting, &Buffer),
+        of: (&Triggers, &Buffer),
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
         self.act_with_stacks_here(of, sample, here)
     }
 
-    /// As [`serve_any`](Self::serve_any), of a tracepoint where stacks are recorded. It takes the
+    /// Serves any hit of a tracepoint where stacks are recorded. It takes the
     /// arguments by value, so that the compiler makes a jump of the call.
     #[inline(never)]
     pub(super) fn serve_with_stacks(
         &self,
-        acting: &Acting,
+        triggers: &Triggers,
         arguments: tracepoint::PointArguments<'_>,
         here: &OnCpu,
     ) {
@@ -50,8 +50,8 @@ impl Recorder {
             return self.count_missed(here);
         }
         let buffer = self.buffer.get(here);
-        let sample = &Sample::of(Report::Tracepoint(arguments));
-        let end = self.act_with_stacks_here((acting, buffer), sample, here);
+        let sample = &Sample::of(HitArgs::Tracepoint(arguments));
+        let end = self.act_with_stacks_here((triggers, buffer), sample, here);
         self.counters.count(end, here);
         buffer.wake();
     }
@@ -59,20 +59,20 @@ impl Recorder {
     #[inline(always)]
     fn act_with_stacks_here(
         &self,
-        (acting, buffer): (&Acting, &Buffer),
+        (triggers, buffer): (&Triggers, &Buffer),
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
         let known = self.known(sample, here);
-        let (end, later) = self.act_and_record((acting, buffer), (sample, &known), here);
+        let (end, later) = self.act_and_record((triggers, buffer), (sample, &known), here);
         let is_recorded = matches!(end, HitEnd::Recorded);
         let trigger = later.stack.filter(|action| action.is_left());
-        let is_wanted = is_recorded && acting.stacks.has(Stacks::KERNEL);
+        let is_wanted = is_recorded && triggers.stacks.has(Stacks::KERNEL);
         if is_wanted || trigger.is_some() {
             let origin = sample.origin(self.function);
             self.record_stack(buffer, (origin, known.header), (is_wanted, trigger), here);
         }
-        if is_recorded && acting.stacks.has(Stacks::USER) {
+        if is_recorded && triggers.stacks.has(Stacks::USER) {
             record_user_stack(buffer, known.header, here);
         }
         // Last, as it may be `traceoff`.
@@ -120,8 +120,8 @@ impl Recorder {
         });
     }
 
-    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it is 1
-    /// if there is one.
+    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it
+    /// is 1 if there is one.
     #[inline(never)]
     pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
         let [kept @ .., more] = to;
@@ -130,8 +130,8 @@ impl Recorder {
     }
 }
 
-/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns the
-/// number of its process. In an NMI there are none.
+/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns
+/// the number of its process. In an NMI there are none.
 #[inline(never)]
 pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
     if !context::level(sample.way()).in_nmi() {

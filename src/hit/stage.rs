@@ -1,63 +1,162 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The stages of a hit.
+//! The table of the stages of a hit: each is a function, and each, but for two, a state of a
+//! recorder.
+//!
+//! A fast stage records a common hit or leaves no trace, and another stage takes over. The stage of
+//! a recorder serves its hits in the fewest instructions. While it changes, the kernel may still
+//! call another one.
 
 use crate::kapi::handler;
 
-/// The stages of a hit, see [`Handler`](handler::Handler).
+/// The numbers of the stages.
 pub(super) struct Stage;
 
-impl Stage {
-    /// Serves the tier `BARE`.
-    pub(super) const BARE: u8 = handler::NOTHING;
-    /// Serves the tier `REGISTER`.
-    pub(super) const REGISTER: u8 = handler::WORD;
-    /// Runs the only trigger of a disabled event.
-    pub(super) const ACT: u8 = 2;
-    /// Serves the tier `DURATION`.
-    pub(super) const DURATION: u8 = handler::TIMED;
-    /// Serves the tier `REGISTER_AND_DURATION`.
-    pub(super) const REGISTER_AND_DURATION: u8 = handler::WORD_TIMED;
-    /// Looks whether the hits of the task count.
-    pub(super) const TASK: u8 = 5;
-    /// Serves the tier `SEVERAL_BARE`.
-    pub(super) const SEVERAL_BARE: u8 = handler::SHARED;
-    /// Serves the tier `SEVERAL_REGISTER`.
-    pub(super) const SEVERAL_REGISTER: u8 = handler::SHARED + handler::WORD;
-    /// Serves the tier `SEVERAL`.
-    pub(super) const SEVERAL: u8 = handler::SHARED_ANY;
-    /// Serves the tier `SEVERAL_TEXT`.
-    pub(super) const SEVERAL_TEXT: u8 = 9;
-    /// Counts in a histogram that has to do with others, by the only trigger of a disabled event.
-    pub(super) const LINK: u8 = 10;
-    /// Serves those of [`Self::LINK`] and [`Self::STAMP`] too, and sends to event probes.
-    pub(super) const SEND: u8 = 11;
-    /// Sets a variable to the time, by the only trigger of a disabled event.
-    pub(super) const STAMP: u8 = 12;
-    /// Sends to the only event probe of a disabled event.
-    pub(super) const RELAY: u8 = 13;
-    /// Begins a pair, by the only trigger of a disabled event.
-    pub(super) const BEGIN: u8 = 14;
-    /// Evaluates a filter that compares a register.
-    pub(super) const FILTER: u8 = handler::CHECK;
-    /// Serves any hit.
-    pub(super) const SERVE: u8 = handler::LAST;
-    /// Serves the tier `SHORT`, and those that fetch less.
-    pub(super) const SHORT: u8 = handler::USUAL;
-    /// Serves any hit, without an attempt to do that in few instructions.
-    pub(super) const SLOW: u8 = handler::REST;
-    /// As [`Self::SHORT`], of a program that is quiet.
-    pub(super) const QUIET: u8 = handler::QUIETLY;
-    /// As [`Self::SEVERAL`], of a program that is quiet.
-    pub(super) const SEVERAL_QUIET: u8 = handler::SHARED_QUIETLY;
-}
+/// Calls a macro with the table.
+///
+/// Each row has the name of a stage and its number; which stage the kernel is to `call` while the
+/// recorder is at this one, as far as the mechanism leaves that open; which stage serves a hit if
+/// the function of another stage gets it (`else`); and what the stage does, if it is run.
+macro_rules! stages {
+    ($call:ident) => {
+        $call! {
+            fn run(recorder, hit, here);
 
-/// Who records a hit.
-pub(super) struct To;
+            /// Records each hit; nothing is fetched.
+            BARE = handler::BARE, call BARE, else SERVE => recorder.serve_word::<false>(hit, here);
+            /// Records each hit; one register is fetched.
+            WORD = handler::WORD, call WORD, else SERVE => recorder.serve_word::<true>(hit, here);
+            /// Records each hit, with the duration of the call.
+            DURATION = handler::DURATION, call DURATION, else SERVE =>
+                recorder.serve_timed::<false>(hit, here);
+            /// Records each hit, with one register and the duration.
+            WORD_AND_DURATION = handler::WORD_AND_DURATION, call WORD_AND_DURATION, else SERVE =>
+                recorder.serve_timed::<true>(hit, here);
+            /// Records each hit; records have one size, which is short.
+            SHORT = handler::SHORT, call SERVE, else SERVE =>
+                recorder.serve_short::<false>(hit, here);
+            /// Records each hit; one string is fetched.
+            TEXT = 5, call SERVE, else SERVE;
+            /// Records each hit; records are long or differ in size.
+            ///
+            /// It serves any hit, without an attempt to do that in few instructions.
+            SLOW = handler::SLOW, call SERVE, else SERVE => {
+                hit.serve_slow(recorder, here);
+                Next::Done
+            };
+            /// Serves any hit of any plan.
+            SERVE = handler::SERVE, call SERVE, else SERVE => {
+                match recorder.serve_short::<false>(hit, here) {
+                    Next::Done => {}
+                    Next::Stage(stage) => {
+                        if !(Stage::forwards(stage) && recorder.forward_or_count(hit, here)) {
+                            hit.serve_slow(recorder, here);
+                        }
+                    }
+                }
+                Next::Done
+            };
+            /// Counts or switches something: the sole action.
+            ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
+            /// Counts in an inter-event histogram: the sole action.
+            INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
+                done_if(recorder.counts_inter_event(hit, here));
+            /// Saves the time in a variable: the sole action.
+            SAVE_TIMESTAMP = 10, call SAVE_TIMESTAMP, else FORWARD_TO_ALL =>
+                done_if(recorder.save_timestamp(hit, here));
+            /// Sends the hit to an event probe: the sole action.
+            FORWARD_TO_ONE = 11, call FORWARD_TO_ONE, else FORWARD_TO_ONE =>
+                done_if(recorder.forward_to_one(hit, here));
+            /// Notes that a pair begins: the sole action.
+            BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR =>
+                done_if(recorder.begin_pair(hit, here));
+            /// Sends the hit to event probes, as all actions do.
+            FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
+                done_if(recorder.forward_or_count(hit, here));
+            /// Records each hit in each instance; nothing is fetched.
+            EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
+                recorder.serve_word_in_each::<false>(hit, here);
+            /// Records each hit in each instance; one register.
+            EACH_WORD = handler::EACH_WORD, call EACH_WORD, else EACH_SHORT =>
+                recorder.serve_word_in_each::<true>(hit, here);
+            /// Records each hit in each instance; one short size.
+            EACH_SHORT = handler::EACH_SHORT, call EACH_SHORT, else EACH_SHORT =>
+                recorder.step_in_each(hit, ByProgram::<false>, &recorder.short, here);
+            /// Records each hit in each instance; one string.
+            EACH_TEXT = 17, call EACH_TEXT, else SERVE =>
+                done_if(recorder.serve_text_in_each(hit, here));
+            /// Records each hit in each instance; any records.
+            EACH_SLOW = 18, call SERVE, else SERVE;
+            /// Rejects a hit by the gate of the filter.
+            FILTER = handler::FILTER, call FILTER, else FILTER =>
+                done_if(recorder.is_rejected(hit, here) == Some(true));
+            /// Rejects a hit by the gate of the sole action's filter.
+            GATED = 20, call FILTER, else FILTER;
+            /// Rejects a hit of a task whose hits do not count.
+            TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
+            // No recorder is at the following stages.
 
-impl To {
-    /// The only instance.
-    pub(super) const ONE: bool = false;
-    /// Each of the instances that record all hits.
-    pub(super) const EACH: bool = true;
+            /// Is `SHORT` for a program that reads no memory.
+            NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE =>
+                recorder.serve_short::<true>(hit, here);
+            /// Is `EACH_SHORT` for a program that reads no memory.
+            EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
+                recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);
+        }
+    };
 }
+pub(super) use stages;
+
+/// Defines the numbers.
+macro_rules! numbers {
+    (
+        fn run($recorder:ident, $hit:ident, $here:ident);
+        $(
+            $(#[$doc:meta])*
+            $name:ident = $number:expr, call $called:ident, else $other:ident $(=> $run:expr)?;
+        )*
+    ) => {
+        impl Stage {
+            $($(#[$doc])* pub(super) const $name: u8 = $number;)*
+
+            /// Returns the stage that serves a hit where the function of another one finds the
+            /// recorder at `stage`.
+            #[inline(always)]
+            pub(super) const fn other(stage: u8) -> u8 {
+                match stage {
+                    $(Self::$name => Self::$other,)*
+                    _ => Self::SERVE,
+                }
+            }
+
+            /// Whether `stage` only causes other events.
+            #[inline(always)]
+            pub(super) const fn forwards(stage: u8) -> bool {
+                matches!(
+                    stage,
+                    Self::FORWARD_TO_ALL | Self::FORWARD_TO_ONE | Self::BEGIN_PAIR
+                )
+            }
+
+            /// Whether a recorder at `stage` records each hit, and does nothing else.
+            #[inline(always)]
+            pub(super) const fn records(stage: u8) -> bool {
+                Self::records_short(stage) || matches!(stage, Self::TEXT | Self::SLOW)
+            }
+
+            /// Whether it does so, and records have one size, which is short.
+            #[inline(always)]
+            pub(super) const fn records_short(stage: u8) -> bool {
+                matches!(
+                    stage,
+                    Self::BARE
+                        | Self::WORD
+                        | Self::DURATION
+                        | Self::WORD_AND_DURATION
+                        | Self::SHORT
+                )
+            }
+        }
+    };
+}
+stages!(numbers);

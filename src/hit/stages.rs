@@ -1,92 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The stages in which a hit is served, whatever has reported it.
+//! The functions of the [stages](Stage), and which of them the kernel calls.
 
 use crate::{
     engine::program::{exec, fetch::Form},
     hit::{
         counters::HitEnd,
         recorder::Recorder,
+        shape::ByProgram,
         source::Source,
-        stage::{Stage, To},
-        tier::{Tier, RETURN_WITH_REGISTER, RETURN_WITH_TWO},
+        stage::{stages, Stage},
     },
     kapi::{
         clock,
         context::OnCpu,
         functions,
-        handler::{Handler, Hits, Next},
+        handler::{Callbacks, Handler, HandlerByStage, Hits, Next},
         kretprobe,
         regs::Regs,
         tracepoint::{self, Use},
     },
 };
 
+/// Defines the functions.
+macro_rules! functions {
+    (
+        fn run($recorder:ident, $hit:ident, $here:ident);
+        $(
+            $(#[$doc:meta])*
+            $name:ident = $number:expr, call $called:ident, else $other:ident $(=> $run:expr)?;
+        )*
+    ) => {
+        /// Runs a stage.
+        #[inline(always)]
+        pub(super) fn run<const STAGE: u8>(
+            $recorder: &Recorder,
+            $hit: impl Source,
+            $here: &OnCpu,
+        ) -> Next {
+            match STAGE {
+                $($(Stage::$name => $run,)?)*
+                _ => Next::Stage(Stage::SERVE),
+            }
+        }
+
+        impl<M: Hits> HandlerByStage<M> for Recorder
+        where
+            for<'h> M::Hit<'h>: Source,
+        {
+            fn callback<C: Callbacks>(stage: u8) -> C::Callback {
+                match stage {
+                    $(Stage::$name => C::of::<{ Stage::$called }>(),)*
+                    _ => C::of::<{ Stage::SERVE }>(),
+                }
+            }
+        }
+    };
+}
+stages!(functions);
+
+/// Returns what comes after a stage that serves any hit of which it is not true.
+#[inline(always)]
+fn done_if(is_done: bool) -> Next {
+    match is_done {
+        true => Next::Done,
+        false => Next::Stage(Stage::SERVE),
+    }
+}
+
 impl<M: Hits> Handler<M> for Recorder
 where
     for<'h> M::Hit<'h>: Source,
 {
     fn first(&self) -> u8 {
-        match self.tier.get() {
-            Tier::BARE => Stage::BARE,
-            Tier::REGISTER => Stage::REGISTER,
-            Tier::QUICK => Stage::ACT,
-            Tier::LINKED => Stage::LINK,
-            Tier::STAMPING => Stage::STAMP,
-            Tier::RELAYING => Stage::RELAY,
-            Tier::OPENING => Stage::BEGIN,
-            Tier::SENDING => Stage::SEND,
-            Tier::DURATION => Stage::DURATION,
-            Tier::REGISTER_AND_DURATION => Stage::REGISTER_AND_DURATION,
-            Tier::FILTERED | Tier::GATED => Stage::FILTER,
-            Tier::OF_TASKS => Stage::TASK,
-            Tier::SEVERAL_BARE => Stage::SEVERAL_BARE,
-            Tier::SEVERAL_REGISTER => Stage::SEVERAL_REGISTER,
-            Tier::SEVERAL => Stage::SEVERAL,
-            Tier::SEVERAL_TEXT => Stage::SEVERAL_TEXT,
-            _ => Stage::SERVE,
-        }
+        self.stage()
     }
 
     #[inline(always)]
     fn run<const STAGE: u8>(&self, hit: M::Hit<'_>, here: &OnCpu) -> Next {
-        let done_if = |is_done| match is_done {
-            true => Next::Done,
-            false => Next::Stage(Stage::SERVE),
-        };
-        match STAGE {
-            Stage::BARE => hit.serve_fast::<false>(self, here),
-            Stage::REGISTER => hit.serve_fast::<true>(self, here),
-            Stage::ACT => done_if(self.acts_fast(hit, here)),
-            Stage::LINK => done_if(self.links_fast(hit, here)),
-            Stage::STAMP => done_if(self.stamps(hit, here)),
-            Stage::RELAY => done_if(self.relays(hit, here)),
-            Stage::BEGIN => done_if(self.begins(hit, here)),
-            Stage::SEND => done_if(self.serves_related(hit, here)),
-            Stage::DURATION => self.serve_timed::<false, RETURN_WITH_REGISTER>(hit, here),
-            Stage::REGISTER_AND_DURATION => self.serve_timed::<true, RETURN_WITH_TWO>(hit, here),
-            Stage::TASK => done_if(self.rejects_task(here)),
-            Stage::SEVERAL_BARE => hit.serve_fast_in_each::<false>(self, here),
-            Stage::SEVERAL_REGISTER => hit.serve_fast_in_each::<true>(self, here),
-            Stage::SEVERAL => self.serve_short_in_each::<false>(hit, here),
-            Stage::SEVERAL_QUIET => self.serve_short_in_each::<true>(hit, here),
-            Stage::SEVERAL_TEXT => done_if(self.serve_text::<{ To::EACH }>(hit, here)),
-            Stage::FILTER => done_if(self.rejects_fast(hit, here)),
-            Stage::SHORT => self.serve_short::<false>(hit, here),
-            Stage::QUIET => self.serve_short::<true>(hit, here),
-            Stage::SLOW => {
-                hit.serve_slow(self, here);
-                Next::Done
-            }
-            _ => {
-                match self.serve_short::<false>(hit, here) {
-                    Next::Done => {}
-                    Next::Stage(Stage::SEND) if self.serves_related(hit, here) => {}
-                    Next::Stage(_) => hit.serve_slow(self, here),
-                }
-                Next::Done
-            }
-        }
+        run::<STAGE>(self, hit, here)
     }
 
     fn count_missed(&self, here: &OnCpu) {
@@ -97,27 +89,29 @@ where
 impl kretprobe::EntryHandler for Recorder {
     #[inline(always)]
     fn entry(&self, regs: &Regs, data: &mut [u64], here: &OnCpu) {
-        match (data, clock::now_fast(here)) {
-            ([began], Some(now)) if self.captures_time => *began = now,
-            (data, _) => self.capture(regs, data),
-        }
+        self.capture(regs, data, here);
     }
 }
 
 impl functions::ReturnHandler for Recorder {
     #[inline(always)]
     fn entry(&self, entry: functions::Entry<'_>, data: &mut [u64], here: &OnCpu) {
-        match (data, clock::now_fast(here)) {
-            ([began], Some(now)) if self.captures_time => *began = now,
-            (data, _) => self.capture(entry, data),
-        }
+        self.capture(entry, data, here);
     }
 }
 
 impl Recorder {
     /// Saves what is needed when the function returns.
+    #[inline(always)]
+    fn capture(&self, source: impl Source, data: &mut [u64], here: &OnCpu) {
+        match (data, clock::now_fast(here)) {
+            ([began], Some(now)) if self.captures_time => *began = now,
+            (data, _) => self.capture_values(source, data),
+        }
+    }
+
     #[inline(never)]
-    fn capture(&self, source: impl Source, data: &mut [u64]) {
+    fn capture_values(&self, source: impl Source, data: &mut [u64]) {
         exec::capture(&self.program, &source.sample(), data);
     }
 }
@@ -128,8 +122,8 @@ impl tracepoint::Listener for Recorder {
             (Form::Bare, _) => Use::Nothing,
             (Form::Register(index), _) => Use::One(usize::from(index)),
             (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => {
-                match self.program.is_quiet() {
-                    true => Use::Quietly(limit),
+                match self.program.reads_no_memory() {
+                    true => Use::NoMemory(limit),
                     false => Use::Some(limit),
                 }
             }
@@ -138,10 +132,6 @@ impl tracepoint::Listener for Recorder {
 
     #[inline(always)]
     fn begins_with(&self) -> u8 {
-        match self.tier.get() {
-            Tier::FILTERED.. => Stage::FILTER,
-            Tier::SEVERAL_BARE..=Tier::SEVERAL => Stage::SEVERAL,
-            _ => Stage::SERVE,
-        }
+        Stage::other(self.stage())
     }
 }

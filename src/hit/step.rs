@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The steps that serve most hits: a record of a [`Shape`], in one instance or in each, where
-//! nothing about the hit is unusual. Otherwise nothing has happened, and a later step serves the
-//! hit.
+//! The step of a fast stage: it makes a record of a [`Shape`], for a [`Destination`], where nothing
+//! about the hit is unusual. Otherwise nothing has happened, and another stage serves the hit.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
 use crate::{
-    buffer::Pace,
+    buffer::{Buffer, Pace},
     engine::{
         program::exec,
         record::format::flag,
@@ -16,14 +15,15 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        plan::Rest,
-        recorder::Recorder,
+        per_instance::{self, is_recorded, seldom},
+        plan::{InstancePlan, PlanKind},
+        recorder::{
+            Recorder, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
+        },
         sample::Running,
-        several::{is_recorded, seldom, InEach},
         shape::{ByProgram, CallTexts, Shape, Timed, WithText, WordOrNone},
         source::Source,
-        stage::{Stage, To},
-        tier::Tier,
+        stage::Stage,
     },
     kapi::{
         clock,
@@ -33,134 +33,285 @@ use crate::{
     },
 };
 
-impl Recorder {
-    /// Serves a hit in the fewest instructions, where nothing about it is unusual: there is
-    /// nothing to fetch but a register, the probed code runs with preemption enabled, the ring
-    /// has room on a sub-buffer where the task is named, and no other writer was interrupted.
-    ///
-    /// It calls nothing, so that nothing has to be saved on the stack, and the compiler knows how
-    /// many words a record has: see [`BARE`](super::tier::BARE).
+/// The instances that record a hit.
+pub(super) trait Destination: Copy {
+    /// What a fast reservation may call.
+    const PACE: Pace;
+
+    /// Returns the buffer for which the record is made.
+    fn buffer<'a>(&'a self, recorder: &'a Recorder, here: &'a OnCpu) -> &'a Buffer;
+
+    /// Copies the record to the buffers of the other instances.
+    fn copy<const LEAST: usize>(&self, size: &impl EventSize<LEAST>, bytes: &[u8], here: &OnCpu);
+}
+
+/// The only instance; the stage calls nothing if it is the `FASTEST`.
+#[derive(Clone, Copy)]
+pub(super) struct OneInstance<const FASTEST: bool>;
+
+impl<const FASTEST: bool> Destination for OneInstance<FASTEST> {
+    const PACE: Pace = match FASTEST {
+        true => Pace::Fastest,
+        false => Pace::Fast,
+    };
+
     #[inline(always)]
-    pub(super) fn serve_fast<const REGISTER: bool, const WORDS: usize>(
-        &self,
-        source: impl Source,
-        here: &OnCpu,
-    ) -> Next {
-        let (own, of_each, in_each) = match REGISTER {
-            true => (
-                Tier::REGISTER,
-                Tier::SEVERAL_REGISTER,
-                Stage::SEVERAL_REGISTER,
-            ),
-            false => (Tier::BARE, Tier::SEVERAL_BARE, Stage::SEVERAL_BARE),
+    fn buffer<'a>(&'a self, recorder: &'a Recorder, here: &'a OnCpu) -> &'a Buffer {
+        recorder.buffer.get(here)
+    }
+
+    #[inline(always)]
+    fn copy<const LEAST: usize>(&self, _: &impl EventSize<LEAST>, _: &[u8], _: &OnCpu) {}
+}
+
+/// Each of several instances that record all hits.
+///
+/// The others get copies of the record while it is being made in the buffer of the first:
+/// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
+/// what wakes their readers, finds that buffer in use.
+#[derive(Clone, Copy)]
+pub(super) struct EachInstance<'a> {
+    first: &'a InstancePlan,
+    others: &'a [InstancePlan],
+}
+
+impl<'a> EachInstance<'a> {
+    /// Returns the instances, if the plan of `recorder` is that all record all hits.
+    #[inline(always)]
+    pub(super) fn of(recorder: &'a Recorder, here: &'a OnCpu) -> Option<Self> {
+        let PlanKind::PerInstance(instances) = &recorder.plan.get(here).kind else {
+            return None;
         };
-        let tier = self.tier.get();
-        if tier != own {
-            unlikely();
-            return Next::Stage(match tier {
-                Tier::FILTERED.. => Stage::FILTER,
-                tier if tier == of_each => in_each,
-                _ => Stage::SERVE,
-            });
-        }
-        let size = (&Short::<WORDS>::SMALLEST, Pace::Fastest);
-        self.record(source, WordOrNone::<REGISTER>, size, here)
+        let (first, others) = instances.recording.split_first()?;
+        Some(Self { first, others })
+    }
+}
+
+impl Destination for EachInstance<'_> {
+    const PACE: Pace = Pace::Fast;
+
+    #[inline(always)]
+    fn buffer<'a>(&'a self, _: &'a Recorder, _: &'a OnCpu) -> &'a Buffer {
+        &self.first.buffer
     }
 
-    /// Serves a hit that each instance records, as [`Self::serve_fast`] does if there is one.
     #[inline(always)]
-    pub(super) fn serve_fast_in_each<const REGISTER: bool, const WORDS: usize>(
+    fn copy<const LEAST: usize>(&self, size: &impl EventSize<LEAST>, bytes: &[u8], here: &OnCpu) {
+        for InstancePlan { buffer, .. } in self.others {
+            per_instance::record(buffer, Some(size), bytes, here);
+            buffer.wake();
+        }
+    }
+}
+
+impl Recorder {
+    /// Makes the record of a hit, which has that shape and size.
+    #[inline(always)]
+    pub(super) fn step<const LEAST: usize>(
+        &self,
+        source: impl Source,
+        shape: impl Shape,
+        size: &impl EventSize<LEAST>,
+        to: impl Destination,
+        here: &OnCpu,
+    ) -> Next {
+        if !source.is_plain() {
+            return Next::Stage(Stage::SERVE);
+        }
+        self.step_if_plain(source, shape, size, to, here)
+    }
+
+    /// Makes the record of a hit whose context is [plain](super::sample::Sample::is_plain).
+    #[inline(always)]
+    fn step_if_plain<const LEAST: usize, D: Destination>(
+        &self,
+        source: impl Source,
+        shape: impl Shape,
+        size: &impl EventSize<LEAST>,
+        to: D,
+        here: &OnCpu,
+    ) -> Next {
+        let task = &Running(context::current());
+        let record = Record {
+            recorder: self,
+            source,
+            shape,
+            size,
+            to,
+            task,
+            here,
+        };
+        let buffer = to.buffer(self, here);
+        let recorded = buffer.record_fast(size, task, (D::PACE, here), record);
+        if !is_recorded(recorded, D::PACE, here) {
+            return Next::Stage(Stage::SERVE);
+        }
+        self.counters.count(HitEnd::Recorded, here);
+        // Found anew: a register that is kept for it would have to be saved.
+        let buffer = to.buffer(self, here);
+        if buffer.is_awaited() {
+            seldom(buffer, D::PACE, here);
+        }
+        Next::Done
+    }
+
+    /// Makes the record of a hit in each instance, if the plan is that all record all hits.
+    #[inline(always)]
+    pub(super) fn step_in_each<const LEAST: usize>(
+        &self,
+        source: impl Source,
+        shape: impl Shape,
+        size: &Short<LEAST>,
+        here: &OnCpu,
+    ) -> Next {
+        match EachInstance::of(self, here) {
+            Some(each) => self.step(source, shape, size, each, here),
+            None => Next::Stage(Stage::SERVE),
+        }
+    }
+
+    /// Records a hit of which nothing is fetched, or a register.
+    #[inline(always)]
+    pub(super) fn record_word<const REGISTER: bool, S: Source>(
+        &self,
+        source: S,
+        to: impl Destination,
+        here: &OnCpu,
+    ) -> Next {
+        let shape = WordOrNone::<REGISTER>;
+        // The compiler knows how many words a record has.
+        match (S::IS_RETURN, REGISTER) {
+            (false, false) => self.step(source, shape, &Short::<BARE>::SMALLEST, to, here),
+            (false, true) => self.step(source, shape, &Short::<WITH_REGISTER>::SMALLEST, to, here),
+            (true, false) => self.step(source, shape, &Short::<RETURN_BARE>::SMALLEST, to, here),
+            (true, true) => {
+                let size = &Short::<RETURN_WITH_REGISTER>::SMALLEST;
+                self.step(source, shape, size, to, here)
+            }
+        }
+    }
+
+    /// Serves a hit in the fewest instructions: nothing is fetched, or a register.
+    ///
+    /// It calls nothing, so that nothing has to be saved on the stack.
+    #[inline(always)]
+    pub(super) fn serve_word<const REGISTER: bool>(
         &self,
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
-        // What is fetched never changes; the plan tells whether there are several instances.
-        let size = &Short::<WORDS>::SMALLEST;
-        self.record_in_each(source, WordOrNone::<REGISTER>, size, here)
+        let (own, each) = match REGISTER {
+            true => (Stage::WORD, Stage::EACH_WORD),
+            false => (Stage::BARE, Stage::EACH_BARE),
+        };
+        match self.other_than(own, each) {
+            None => self.record_word::<REGISTER, _>(source, OneInstance::<true>, here),
+            Some(other) => Next::Stage(other),
+        }
     }
 
-    /// As [`Self::serve_fast`], of a return probe that records the duration of the call: alone,
-    /// or behind a register.
+    /// Serves a hit of a probe whose recorder may be at [`Stage::EACH_BARE`], or at
+    /// [`Stage::EACH_WORD`] if a register is fetched.
     #[inline(always)]
-    pub(super) fn serve_timed<const REGISTER: bool, const WORDS: usize>(
+    pub(super) fn serve_word_in_each<const REGISTER: bool>(
+        &self,
+        source: impl Source,
+        here: &OnCpu,
+    ) -> Next {
+        match EachInstance::of(self, here) {
+            Some(each) => self.record_word::<REGISTER, _>(source, each, here),
+            None => Next::Stage(Stage::SERVE),
+        }
+    }
+
+    /// Serves the return of a call whose duration is recorded: alone, or behind a register.
+    #[inline(always)]
+    pub(super) fn serve_timed<const REGISTER: bool>(
         &self,
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
         let own = match REGISTER {
-            true => Tier::REGISTER_AND_DURATION,
-            false => Tier::DURATION,
+            true => Stage::WORD_AND_DURATION,
+            false => Stage::DURATION,
         };
-        let tier = self.tier.get();
-        if tier != own {
-            unlikely();
-            return Next::Stage(match tier {
-                Tier::FILTERED.. => Stage::FILTER,
-                _ => Stage::SERVE,
-            });
+        if let Some(other) = self.other_than(own, Stage::EACH_SHORT) {
+            return Next::Stage(other);
         }
         let (Some(now), Some(began)) = (clock::now_fast(here), source.sample().began()) else {
             unlikely();
             return Next::Stage(Stage::SERVE);
         };
         // The clock may differ between CPUs by some nanoseconds.
-        let took = Timed::<REGISTER>(now.saturating_sub(began));
-        let size = (&Short::<WORDS>::SMALLEST, Pace::Fastest);
-        self.record(source, took, size, here)
+        let shape = Timed::<REGISTER>(now.saturating_sub(began));
+        let to = OneInstance::<true>;
+        match REGISTER {
+            true => self.step(source, shape, &Short::<RETURN_WITH_TWO>::SMALLEST, to, here),
+            false => {
+                let size = &Short::<RETURN_WITH_REGISTER>::SMALLEST;
+                self.step(source, shape, size, to, here)
+            }
+        }
     }
 
-    /// Serves a hit, where nothing about it is unusual but a filter that compares a register, and
-    /// arguments of any kind; of a program that is quiet if `QUIET`.
+    /// Returns the stage that serves a hit if the recorder is not at `own`: `each`, if it is at
+    /// that, or [`Stage::other`].
     #[inline(always)]
-    pub(super) fn serve_short<const QUIET: bool>(&self, source: impl Source, here: &OnCpu) -> Next {
-        let tier = self.tier.get();
-        if tier > Tier::SHORT {
-            match tier {
-                Tier::FILTERED => match self.is_rejected(source, here) {
+    fn other_than(&self, own: u8, each: u8) -> Option<u8> {
+        let stage = self.stage();
+        if stage == own {
+            return None;
+        }
+        unlikely();
+        Some(match stage == each {
+            true => each,
+            false => Stage::other(stage),
+        })
+    }
+
+    /// Serves a hit by the fetch program, where records have one size, which is short; the program
+    /// reads no memory if `READS_NO_MEMORY`. A filter may compare a register, and only the hits of
+    /// some tasks may count.
+    #[inline(always)]
+    pub(super) fn serve_short<const READS_NO_MEMORY: bool>(
+        &self,
+        source: impl Source,
+        here: &OnCpu,
+    ) -> Next {
+        if !Stage::records_short(self.stage()) {
+            // Loaded anew: the compiler would make one search of both tests.
+            match self.stage() {
+                Stage::FILTER => match self.is_rejected(source, here) {
                     Some(false) => {}
                     Some(true) => return Next::Done,
                     None => return Next::Stage(Stage::SERVE),
                 },
-                Tier::SEVERAL_BARE..=Tier::SEVERAL => return Next::Stage(Stage::SEVERAL),
-                Tier::OF_TASKS if self.records_task(here) => {}
-                Tier::LINKED..=Tier::SENDING => return Next::Stage(Stage::SEND),
-                _ => return Next::Stage(Stage::SERVE),
+                Stage::TASK if self.records_task(here) => {}
+                stage => return Next::Stage(Stage::other(stage)),
             }
             if Self::short(&self.program).is_none() {
                 return Next::Stage(Stage::SERVE);
             }
         }
-        self.record_short::<QUIET>(source, here)
+        self.record_short::<READS_NO_MEMORY>(source, here)
     }
 
-    /// Records a hit whose record has a known size, which is short, where nothing about it is
-    /// unusual; of a program that is quiet if `QUIET`.
+    /// Records a hit by the fetch program, where records have one size, which is short; the program
+    /// reads no memory if `READS_NO_MEMORY`.
     #[inline(always)]
-    pub(super) fn record_short<const QUIET: bool>(
+    pub(super) fn record_short<const READS_NO_MEMORY: bool>(
         &self,
         source: impl Source,
         here: &OnCpu,
     ) -> Next {
-        let size = (&self.short, Pace::Fast);
-        self.record(source, ByProgram::<QUIET>, size, here)
+        let shape = ByProgram::<READS_NO_MEMORY>;
+        self.step(source, shape, &self.short, OneInstance::<false>, here)
     }
 
-    /// Serves a hit that each instance records, as [`Self::serve_short`] does if there is one.
-    /// The records must have one size, which is short, and the program must be quiet if `QUIET`.
+    /// Serves a hit of a program with one string, where that is short; returns false where anything
+    /// is unusual. The string is read before room is reserved, as its length is not known.
     #[inline(always)]
-    pub(super) fn serve_short_in_each<const QUIET: bool>(
-        &self,
-        source: impl Source,
-        here: &OnCpu,
-    ) -> Next {
-        self.record_in_each(source, ByProgram::<QUIET>, &self.short, here)
-    }
-
-    /// Serves a hit of a program with one string, where nothing about it is unusual and the
-    /// string is short; returns false otherwise. It is read before room is reserved, as its
-    /// length is not known. Each instance records the hit if `EACH`, else there is one.
-    #[inline(always)]
-    pub(super) fn serve_text<const EACH: bool>(&self, source: impl Source, here: &OnCpu) -> bool {
+    fn serve_text(&self, source: impl Source, to: impl Destination, here: &OnCpu) -> bool {
         let program = &self.program;
         // What is unusual is found first, as far as possible: strings are not read twice.
         if !source.is_plain() {
@@ -177,229 +328,110 @@ impl Recorder {
         let Some(size) = &Short::<PROBE_WORDS>::of(length) else {
             return false;
         };
-        let shape = WithText(text);
-        let next = match EACH {
-            To::ONE => self.record_plain(source, shape, (size, Pace::Fast), here),
-            To::EACH => self.record_plain_in_each(source, shape, size, here),
-        };
+        let next = self.step_if_plain(source, WithText(text), size, to, here);
         next.is_done()
     }
 
-    /// Serves a system call, where nothing about it is unusual but a filter that compares a
-    /// register.
+    /// Serves a hit as [`Self::serve_text`] does, in the only instance.
     #[inline(always)]
-    pub(super) fn serve_call(
-        &self,
-        source: impl Source,
-        shape: impl Shape,
-        size: &impl EventSize<PROBE_WORDS>,
-        here: &OnCpu,
-    ) -> Next {
-        let tier = self.tier.get();
-        if tier >= Tier::ACTING {
-            if tier < Tier::FILTERED {
-                return Next::Stage(match tier {
-                    Tier::SEVERAL_BARE..=Tier::SEVERAL_SLOW => Stage::SEVERAL,
-                    Tier::RELAYING => Stage::RELAY,
-                    Tier::OPENING => Stage::BEGIN,
-                    Tier::LINKED..=Tier::SENDING => Stage::SEND,
-                    _ => Stage::SERVE,
-                });
-            }
-            match self.is_rejected(source, here) {
-                Some(false) if tier == Tier::FILTERED => {}
-                Some(true) => return Next::Done,
-                _ => return Next::Stage(Stage::SERVE),
-            }
-        }
-        self.record(source, shape, (size, Pace::Fast), here)
+    pub(super) fn serve_text_in_one(&self, source: impl Source, here: &OnCpu) -> bool {
+        self.serve_text(source, OneInstance::<false>, here)
     }
 
-    /// Serves a system call with so many words and with copies of its user memory, where nothing
-    /// about it is unusual. Each instance records it if `EACH`, else there is one.
+    /// Serves a hit as [`Self::serve_text`] does, in each instance.
     #[inline(always)]
-    pub(super) fn serve_copies<const EACH: bool>(
+    pub(super) fn serve_text_in_each(&self, source: impl Source, here: &OnCpu) -> bool {
+        EachInstance::of(self, here).is_some_and(|each| self.serve_text(source, each, here))
+    }
+
+    /// Returns what serves a system call, if it is not just recorded.
+    #[inline(always)]
+    pub(super) fn other_for_call(&self, source: impl Source, here: &OnCpu) -> Option<Next> {
+        if Stage::records(self.stage()) {
+            return None;
+        }
+        // Loaded anew: the compiler would make one search of both tests.
+        let stage = self.stage();
+        Some(match stage {
+            Stage::FILTER | Stage::GATED => match self.is_rejected(source, here) {
+                Some(false) if stage == Stage::FILTER => return None,
+                Some(true) => Next::Done,
+                _ => Next::Stage(Stage::SERVE),
+            },
+            Stage::EACH_TEXT | Stage::EACH_SLOW => Next::Stage(Stage::EACH_SHORT),
+            stage => Next::Stage(Stage::other(stage)),
+        })
+    }
+
+    /// Records a system call with so many words and with copies of its user memory.
+    #[inline(always)]
+    pub(super) fn record_copies(&self, call: impl Source, words: usize, here: &OnCpu) -> Next {
+        let (shape, to) = (CallTexts(words), OneInstance::<false>);
+        let length = exec::length_with(&self.program, call.sample().copied().length());
+        match Short::<PROBE_WORDS>::of(length) {
+            Some(size) => self.step(call, shape, &size, to, here),
+            None => match Long::of(length) {
+                Some(size) => self.step::<PROBE_WORDS>(call, shape, &size, to, here),
+                None => Next::Stage(Stage::SERVE),
+            },
+        }
+    }
+
+    /// Records a short system call as [`Self::record_copies`] does, in each instance.
+    #[inline(always)]
+    pub(super) fn record_copies_in_each(
         &self,
-        source: impl Source,
+        call: impl Source,
         words: usize,
         here: &OnCpu,
     ) -> Next {
-        let length = exec::length_with(&self.program, source.sample().copied().length());
-        let shape = CallTexts(words);
-        match (EACH, Short::of(length)) {
-            (To::ONE, Some(size)) => self.serve_call(source, shape, &size, here),
-            (To::ONE, None) => match Long::of(length) {
-                Some(size) => self.serve_call(source, shape, &size, here),
-                None => Next::Stage(Stage::SERVE),
-            },
-            (_, Some(size)) => self.record_in_each::<PROBE_WORDS>(source, shape, &size, here),
-            (_, None) => Next::Stage(Stage::SERVE),
+        let length = exec::length_with(&self.program, call.sample().copied().length());
+        match Short::<PROBE_WORDS>::of(length) {
+            Some(size) => self.step_in_each(call, CallTexts(words), &size, here),
+            None => Next::Stage(Stage::SERVE),
         }
     }
 
-    /// Whether only the hits of some tasks count, the current one is among them, and its hits are
-    /// just recorded.
+    /// Returns whether only the hits of some tasks count, the current one is among them, and its
+    /// hits are just recorded.
     #[inline(always)]
     fn records_task(&self, here: &OnCpu) -> bool {
-        match &self.plan.get(here).rest {
-            Rest::OfTasks(tasks, plan) => {
-                matches!(plan.rest, Rest::Record) && tasks.have(context::current().pid())
+        match &self.plan.get(here).kind {
+            PlanKind::OfTasks(tasks, plan) => {
+                matches!(plan.kind, PlanKind::Record) && tasks.have(context::current().pid())
             }
             _ => false,
         }
     }
 
-    /// Whether a filter that compares a register says no.
+    /// Returns whether a filter that compares a register rejects a hit, which is then counted;
+    /// `None` where that is not simple to say.
     #[inline(always)]
-    pub(super) fn rejects_fast(&self, source: impl Source, here: &OnCpu) -> bool {
-        self.is_rejected(source, here) == Some(true)
-    }
-
-    /// Whether a filter that compares a register rejects a hit, which is then counted; `None`
-    /// where that is not simple to say.
-    #[inline(always)]
-    fn is_rejected(&self, source: impl Source, here: &OnCpu) -> Option<bool> {
-        let passes = self
-            .plan
-            .get(here)
-            .gate
-            .passes(&self.program, &source.sample())?;
+    pub(super) fn is_rejected(&self, source: impl Source, here: &OnCpu) -> Option<bool> {
+        let gate = &self.plan.get(here).gate;
+        let passes = gate.passes(&self.program, &source.sample())?;
         if !passes {
             self.counters.count(HitEnd::Filtered, here);
         }
         Some(!passes)
     }
 
-    /// Returns what [`Tier::REGISTER`] fetches.
+    /// Returns the register that [`Stage::WORD`] fetches.
     #[inline(always)]
     pub(super) fn register_of(&self, source: impl Source) -> u64 {
         exec::Arguments::reg(&source.sample(), self.register)
     }
 
-    /// Serves a hit that another event has sent, where nothing about it is unusual and it is just
-    /// recorded, by a program that is quiet; returns false otherwise, and then nothing has
-    /// happened.
+    /// Serves a hit that another event has sent, if it is just recorded, by a program that reads no
+    /// memory, and nothing about it is unusual. Otherwise returns false, and nothing has happened.
     #[inline(always)]
     pub(super) fn records_sent(&self, source: impl Source, here: &OnCpu) -> bool {
-        if self.tier.get() > Tier::SHORT {
-            return false;
-        }
-        self.record_short::<true>(source, here).is_done()
-    }
-
-    /// Serves a hit that another event has sent, where nothing about it is unusual; returns false
-    /// otherwise, and then nothing has happened.
-    #[inline(always)]
-    pub(super) fn serve_sent(&self, source: impl Source, here: &OnCpu) -> bool {
-        self.serve_short::<false>(source, here).is_done()
-    }
-
-    /// Records a hit whose record has that size and shape.
-    #[inline(always)]
-    fn record<const LEAST: usize>(
-        &self,
-        source: impl Source,
-        shape: impl Shape,
-        size: (&impl EventSize<LEAST>, Pace),
-        here: &OnCpu,
-    ) -> Next {
-        if !source.is_plain() {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.record_plain(source, shape, size, here)
-    }
-
-    /// As [`Self::record`], where the context is known to be [plain](super::sample::Sample::is_plain).
-    #[inline(always)]
-    fn record_plain<const LEAST: usize>(
-        &self,
-        source: impl Source,
-        shape: impl Shape,
-        (size, pace): (&impl EventSize<LEAST>, Pace),
-        here: &OnCpu,
-    ) -> Next {
-        let task = &Running(context::current());
-        let fill = InOne {
-            recorder: self,
-            source,
-            shape,
-            pace,
-            task,
-        };
-        let recorded = self
-            .buffer
-            .get(here)
-            .record_fast(size, task, (pace, here), fill);
-        if !is_recorded(recorded, pace, here) {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.counters.count(HitEnd::Recorded, here);
-        // Loaded anew: a register that is kept for it would have to be saved.
-        if self.buffer.get(here).is_awaited() {
-            seldom(self, pace, here);
-        }
-        Next::Done
-    }
-
-    /// As [`Self::record`], in each instance: in the first at least, where nothing is unusual.
-    ///
-    /// The others get copies of the record while it is being made in the buffer of the first:
-    /// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
-    /// what wakes their readers, finds that buffer in use.
-    #[inline(always)]
-    pub(super) fn record_in_each<const LEAST: usize>(
-        &self,
-        source: impl Source,
-        shape: impl Shape,
-        size: &Short<LEAST>,
-        here: &OnCpu,
-    ) -> Next {
-        if !source.is_plain() {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.record_plain_in_each(source, shape, size, here)
-    }
-
-    #[inline(always)]
-    fn record_plain_in_each<const LEAST: usize>(
-        &self,
-        source: impl Source,
-        shape: impl Shape,
-        size: &Short<LEAST>,
-        here: &OnCpu,
-    ) -> Next {
-        let Rest::Several(several) = &self.plan.get(here).rest else {
-            return Next::Stage(Stage::SERVE);
-        };
-        let Some((first, others)) = several.recording.split_first() else {
-            return Next::Stage(Stage::SERVE);
-        };
-        let task = &Running(context::current());
-        let fill = InEach {
-            recorder: self,
-            source,
-            shape,
-            task,
-            others,
-            size,
-            here,
-        };
-        let recorded = first
-            .buffer
-            .record_fast(size, task, (Pace::Fast, here), fill);
-        if !is_recorded(recorded, Pace::Fast, here) {
-            return Next::Stage(Stage::SERVE);
-        }
-        self.counters.count(HitEnd::Recorded, here);
-        if first.buffer.is_awaited() {
-            seldom(self, Pace::Fast, here);
-        }
-        Next::Done
+        Stage::records_short(self.stage()) && self.record_short::<true>(source, here).is_done()
     }
 
     /// Writes header and place of a hit whose context is [plain](super::sample::Sample::is_plain).
     #[inline(always)]
-    pub(super) fn put_start<const LEAST: usize>(
+    fn put_start<const LEAST: usize>(
         &self,
         source: impl Source,
         pid: impl FnOnce() -> i32,
@@ -419,28 +451,34 @@ impl Recorder {
     }
 }
 
-/// Writes the record of a hit, whose header tells of nothing unusual.
-struct InOne<'a, S, F> {
+/// The record of a hit, whose header tells of nothing unusual.
+struct Record<'a, S, F, Z, D> {
     recorder: &'a Recorder,
     source: S,
     shape: F,
-    pace: Pace,
+    size: &'a Z,
+    to: D,
     task: &'a Running,
+    here: &'a OnCpu,
 }
 
-impl<S: Source, F: Shape, const LEAST: usize> Fill<LEAST> for InOne<'_, S, F> {
+impl<S, F, Z, D, const LEAST: usize> Fill<LEAST> for Record<'_, S, F, Z, D>
+where
+    S: Source,
+    F: Shape,
+    Z: EventSize<LEAST>,
+    D: Destination,
+{
     #[inline(always)]
     fn fill(self, mut payload: Payload<'_, LEAST>) {
-        let pid = || {
-            if matches!(self.pace, Pace::Fast) {
-                self.task.0.pid()
-            } else {
-                context::current().pid()
-            }
+        let pid = || match D::PACE {
+            Pace::Fast => self.task.0.pid(),
+            Pace::Fastest => context::current().pid(),
         };
         self.recorder.put_start(self.source, pid, &mut payload);
-        self.shape
-            .fetch(self.recorder, self.source, payload.bytes());
+        let bytes = payload.bytes();
+        self.shape.fetch(self.recorder, self.source, bytes);
+        self.to.copy(self.size, bytes, self.here);
     }
 }
 

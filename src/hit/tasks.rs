@@ -8,9 +8,9 @@ use kernel::sync::Arc;
 /// The tasks whose hits count: all on one list that are not on another.
 #[derive(Clone)]
 pub(crate) struct Tasks {
-    /// As in `set_event_pid`; all tasks if there is none.
+    /// The tasks of `set_event_pid`; `None` for all tasks.
     pub(crate) only: Option<Arc<PidSet>>,
-    /// As in `set_event_notrace_pid`; no task if there is none.
+    /// The tasks of `set_event_notrace_pid`; `None` for no task.
     pub(crate) without: Option<Arc<PidSet>>,
 }
 

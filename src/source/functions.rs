@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions that a list of patterns selects, and where ftrace reports their entries.
+//! The functions that patterns select, and the places where ftrace reports their entries.
 //!
-//! Each pattern is compared with the kernel's own table of symbols, in the order of names if the
-//! pattern begins with letters, and with the symbols of modules. The bytes of a function's entry
-//! tell where ftrace may report it; ftrace is asked for all at once, and in halves if it refuses.
-//! The functions of the kernel, of each module, and of each module's init code are a
-//! [`SiteGroup`], which comes and goes as a whole.
+//! Each pattern is compared with the kernel's symbol table, by prefix if the pattern begins with
+//! letters, and with the symbols of modules. The first bytes of a function tell where ftrace may
+//! report its entry; all places are checked with ftrace in one call, which is split in halves if
+//! ftrace refuses. The functions of the kernel, of each module, and of each module's init code form
+//! a [`SiteGroup`], which is added and removed as a whole.
 
 use crate::{
     engine::{
@@ -31,16 +31,16 @@ use crate::{
 use core::iter;
 use kernel::{prelude::*, str::CString};
 
-/// The functions of one owner.
+/// The functions of one owner: the kernel, a module, or a module's init code.
 pub(crate) struct SiteGroup {
     module: Option<CString>,
     is_init: bool,
-    /// In the order of their addresses.
+    /// Sorted by address.
     pub(crate) sites: Vec<Site>,
 }
 
 impl SiteGroup {
-    /// Returns whose functions they are.
+    /// Returns the owner.
     pub(crate) fn owner(&self) -> SitesOwner<'_> {
         SitesOwner {
             module: self.module.as_deref(),
@@ -49,8 +49,8 @@ impl SiteGroup {
     }
 }
 
-/// Returns the refusal of a definition of function entries, with the caret at column `at`, if
-/// this kernel cannot probe any.
+/// Refuses a definition on function entries, with the caret at column `at`, if the kernel does not
+/// support them.
 pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
     match functions::are_supported() {
         true => Ok(()),
@@ -62,8 +62,8 @@ pub(super) fn check_support(at: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the refusal of a definition of the returns of many functions, with the caret at column
-/// `at`, if this kernel cannot follow them.
+/// Refuses a definition on the returns of many functions, with the caret at column `at`, if the
+/// kernel does not support them.
 pub(super) fn check_returns(at: usize) -> Result<(), Refusal> {
     match functions::are_returns_supported() {
         true => Ok(()),
@@ -75,12 +75,12 @@ pub(super) fn check_returns(at: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Finds the functions that `patterns` select now, grouped by their owners.
+/// Finds the functions that `patterns` select now, grouped by owner.
 ///
 /// # Errors
 ///
-/// `BAD_PROBE_ADDR`, with the caret at column `at`, if there are none, unless they may come
-/// with a module; [`killed`] if the task is being killed.
+/// `BAD_PROBE_ADDR`, with the caret at column `at`, if there are none and no module can add any;
+/// [`killed`] if the task is being killed.
 ///
 /// Context: process, may sleep.
 pub(crate) fn find(
@@ -138,11 +138,11 @@ pub(crate) fn find(
     })
 }
 
-/// Finds all functions whose entries ftrace reports, as [`find`].
+/// Finds all functions whose entries ftrace reports, like [`find`].
 ///
 /// # Errors
 ///
-/// The refusal of an event of such functions.
+/// The refusal of an event on such functions.
 ///
 /// Context: process, may sleep.
 pub(crate) fn all(names: &mut Names) -> Result<Vec<SiteGroup>, Refusal> {
@@ -165,18 +165,18 @@ pub(crate) fn of_module(
 ) -> Result<Vec<SiteGroup>, AllocError> {
     let mut groups = Vec::new();
     let mut selection = Selection::new(patterns)?;
-    // The load of a module goes on also if the task that asked for it is being killed.
+    // Loading of a module continues even if the loading task is being killed.
     push_modules(&mut groups, &mut selection, names, (Some(name), || false))?;
     Ok(groups)
 }
 
-/// Returns the refusal of a definition whose writer is being killed, which nobody reads.
+/// Returns a refusal for a task that is being killed, which nobody reads.
 #[cold]
 fn killed(at: usize) -> Refusal {
     Refusal::new(Kind::NoMemory, at).with_errno(Errno::EINTR)
 }
 
-/// Looks from time to time whether the task is being killed, in a loop over names.
+/// Checks for a kill signal from time to time, in a loop over names.
 struct KillWatch(u32);
 
 impl KillWatch {
@@ -184,7 +184,8 @@ impl KillWatch {
         Self(0)
     }
 
-    /// Returns whether it is, as far as known. Every few hundred times other tasks may run.
+    /// Returns whether the task is being killed, as of the last check. Reschedules every few
+    /// hundred calls.
     fn is_killed(&mut self) -> bool {
         self.0 = self.0.wrapping_add(1);
         if self.0 % 256 != 0 {
@@ -195,10 +196,10 @@ impl KillWatch {
     }
 }
 
-/// The module whose functions are sought, `None` for all, and whether to end the search.
+/// The module to search, `None` for all, and a function that tells whether to stop.
 type Wanted<'a> = (Option<&'a [u8]>, fn() -> bool);
 
-/// Adds groups of the functions that [`of_modules`] finds, and returns how many these are.
+/// Adds groups of the functions found by [`of_modules`]; returns the number of functions.
 fn push_modules(
     groups: &mut Vec<SiteGroup>,
     selection: &mut Selection<'_>,
@@ -213,7 +214,7 @@ fn push_modules(
     Ok(count)
 }
 
-/// Adds a group of the functions, sorted, whose entries ftrace reports.
+/// Sorts functions, and adds a group of those whose entries ftrace reports.
 fn push_group(
     groups: &mut Vec<SiteGroup>,
     module: Option<CString>,
@@ -231,21 +232,21 @@ fn push_group(
     })
 }
 
-/// Functions of a module, or of its init code, as addresses in ascending order.
+/// Functions of a module, or of its init code, by ascending address.
 struct OfModule {
     module: CString,
     is_init: bool,
     functions: Vec<u64>,
 }
 
-/// What is noted of a function while the list of modules must not change.
+/// A function, as noted while the list of modules may not change.
 #[derive(Clone, Copy)]
 struct NotedFunction {
     address: u64,
     is_init: bool,
 }
 
-/// Returns the functions of loaded modules that `selection` selects, as far as they are `wanted`.
+/// Returns the functions of loaded modules that `selection` selects, as far as `wanted`.
 fn of_modules(
     selection: &mut Selection<'_>,
     names: &mut Names,
@@ -266,7 +267,7 @@ fn of_modules(
         };
         let is_same =
             |of: &&mut OfModule| of.module.to_bytes() == module && of.is_init == noted.is_init;
-        // Those of one module follow each other.
+        // Functions of one module are adjacent.
         let known = all.iter_mut().rev().find(is_same);
         match known {
             Some(of) => of.functions.push(noted.address)?,
@@ -289,7 +290,7 @@ fn of_modules(
     Ok(all)
 }
 
-/// Notes the functions that [`of_modules`] returns.
+/// Notes the functions for [`of_modules`].
 fn note(
     selection: &mut Selection<'_>,
     names: &mut Names,
@@ -303,13 +304,13 @@ fn note(
     loop {
         let mut count = 0usize;
         noted.clear();
-        // Without symbols of modules nothing is noted.
+        // A kernel without symbols of modules has none.
         let _ = module::each_function(list, only, |function| {
             let module = function.module.to_bytes();
             if selection.select(Some(module), function.name.to_bytes()) {
                 count = count.saturating_add(1);
                 if count <= room {
-                    // There is room, so that this does not sleep.
+                    // There is room, so this does not sleep.
                     let _ = noted.push(NotedFunction {
                         address: function.address,
                         is_init: function.is_init,
@@ -321,7 +322,7 @@ fn note(
         if count <= room || is_over() {
             return Ok(noted);
         }
-        // Some more, as modules may come meanwhile.
+        // Some more, because modules may be loaded meanwhile.
         room = count.saturating_mul(2);
         noted.reserve(room)?;
     }
@@ -344,17 +345,16 @@ pub(super) fn ends_of(at: usize, function: &[u8], location: Option<Location>) ->
     }
 }
 
-/// Where ftrace may report the entry of a function.
+/// The place where ftrace may report a function's entry.
 pub(super) enum FunctionEntry {
-    /// Only here, if at all.
+    /// At this place, if at all.
     Here(Site),
     /// At one of several places, if at all.
     Unclear,
-    /// Nowhere.
     Nowhere,
 }
 
-/// Returns where ftrace may report the entry of `function`, by its first bytes.
+/// Returns the place where ftrace may report the entry of `function`, from its first bytes.
 ///
 /// Context: process, may sleep.
 pub(super) fn entry_of(function: u64) -> FunctionEntry {
@@ -366,7 +366,7 @@ pub(super) fn entry_of(function: u64) -> FunctionEntry {
     }
 }
 
-/// Returns where ftrace reports the entry of `function`, if it does.
+/// Returns the place where ftrace reports the entry of `function`, if it does.
 ///
 /// # Errors
 ///
@@ -377,9 +377,8 @@ pub(super) fn site_of(function: u64) -> Result<Option<Site>, AllocError> {
     Ok(sites_of(&[function])?.first().copied())
 }
 
-/// Returns the index of the first of `sites` at which ftrace reports nothing. That takes one
-/// question if there is none: for any number of sites ftrace is asked as for one, which takes
-/// some ten thousand instructions.
+/// Returns the index of the first of `sites` at which ftrace reports nothing. If there is none,
+/// this takes a single call, which costs some ten thousand instructions for any number of sites.
 ///
 /// # Errors
 ///
@@ -390,7 +389,7 @@ pub(crate) fn first_unknown(sites: &[Site]) -> Result<Option<usize>, AllocError>
     if sites.is_empty() || functions::are_sites(sites)? {
         return Ok(None);
     }
-    // The first `known` are sites; among `rest`, which follow, one is not.
+    // All of `known` are valid; one of the following `rest` is not.
     let (mut known, mut rest) = (0usize, sites);
     while rest.len() > 1 {
         let (first, second) = rest.split_at_checked(rest.len() / 2).unwrap_or_default();
@@ -404,8 +403,8 @@ pub(crate) fn first_unknown(sites: &[Site]) -> Result<Option<usize>, AllocError>
     Ok(Some(known))
 }
 
-/// Returns where ftrace may report the entry of `function`, by its first bytes: the likeliest
-/// place first.
+/// Returns the places where ftrace may report the entry of `function`, from its first bytes, the
+/// likeliest first.
 fn candidates(function: u64) -> impl Iterator<Item = Site> {
     let mut bytes = [0; ENTRY_LEN];
     let offsets = match nofault::read_kernel(function, &mut bytes) {
@@ -418,8 +417,8 @@ fn candidates(function: u64) -> impl Iterator<Item = Site> {
     })
 }
 
-/// Returns where ftrace reports the entries of `functions`, in ascending order, without those
-/// that it does not report.
+/// Returns the places where ftrace reports the entries of `functions`, which ascend; leaves out
+/// those that it does not report.
 fn sites_of(functions: &[u64]) -> Result<Vec<Site>, AllocError> {
     let mut sites = Vec::with_capacity(functions.len())?;
     let mut last = None;
@@ -434,21 +433,21 @@ fn sites_of(functions: &[u64]) -> Result<Vec<Site>, AllocError> {
         }
     }
     let mut known: Vec<Site> = Vec::with_capacity(sites.len())?;
-    // Parts of the list that are yet to be looked at, the next one last.
+    // Parts of the list to check, the next one last.
     let mut parts = Vec::new();
     parts.push(&*sites)?;
     while let Some(part) = parts.pop() {
         if functions::are_sites(part)? {
             for site in part {
                 match known.last_mut() {
-                    // The place of one function only: the former is a mark before it.
+                    // The same function: the former place was a mark before it.
                     Some(last) if last.site == site.site => *last = *site,
                     Some(last) if last.function == site.function => {}
                     _ => known.push(*site)?,
                 }
             }
         } else if part.len() > 1 {
-            // Few are not: so most of the list is in parts without one.
+            // Few places are invalid, so most of the list is in parts without one.
             let (first, second) = part.split_at_checked(part.len() / 2).unwrap_or_default();
             parts.push(second)?;
             parts.push(first)?;

@@ -16,20 +16,19 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Most bytes of a function that are read; no function is that long.
+/// Most bytes of a function; none is that long.
 const MAX_FUNCTION: usize = 1 << 20;
 
-/// Bytes that are read behind the function: they show whether the next function is
-/// traced.
+/// Bytes to read behind the function: they show whether the next function is traced.
 const NEXT: usize = 12;
 
-/// Bytes of a function that show whether it only runs into a BUG.
+/// Bytes that suffice to see whether a function only runs into a BUG.
 const MAX_BUG: usize = 64;
 
 /// Largest size of an entry of a jump table, in bytes.
 const MAX_ENTRY: usize = 4;
 
-/// What is particular to the machine's architecture.
+/// The architecture of the machine.
 const ISA: &dyn Isa = MACHINE.arch.isa();
 
 /// The original bytes at the location of a probe.
@@ -41,7 +40,7 @@ pub(crate) struct Original {
 }
 
 impl Original {
-    /// Returns the original bytes that `placement` has at `offset`.
+    /// Returns the original bytes at `offset`, according to `placement`.
     pub(super) fn of(placement: &Placement<'_>, offset: usize) -> Self {
         let mut original = Self {
             address: placement.address(offset),
@@ -56,8 +55,8 @@ impl Original {
         original
     }
 
-    /// Returns what the kernel keeps of the instruction at `address`, which it has
-    /// overwritten with a breakpoint.
+    /// Makes it from the kernel's copy of the instruction at `address`, which a breakpoint has
+    /// overwritten.
     fn of_bytes(address: u64, opcode: &[u8]) -> Self {
         let mut bytes = [0; MAX_PATCH];
         for (to, from) in bytes.iter_mut().zip(opcode) {
@@ -86,9 +85,9 @@ pub(crate) struct Live {
     pub(super) symbol: KBox<Symbol>,
     pub(super) address: u64,
     bytes: Vec<u8>,
-    /// In the order of their addresses, without overlaps.
+    /// Known patches, sorted by address, without overlaps.
     patched: Vec<Original>,
-    /// Addresses of foreign probes that have overwritten more bytes than are known.
+    /// Addresses of foreign probes whose original bytes are not all known.
     foreign: Vec<u64>,
     regions: Vec<Region>,
     /// The bytes behind the function.
@@ -157,7 +156,7 @@ impl Live {
         Ok(Some(live))
     }
 
-    /// Reads the facts that tell where the function ends, as far as they are needed.
+    /// Reads the facts that determine the end of the function, as far as needed.
     #[inline(never)]
     fn learn_end(&mut self, names: &mut Names) -> Result<(), AllocError> {
         for address in names.no_return()? {
@@ -214,8 +213,8 @@ impl Live {
         Ok(())
     }
 
-    /// Notes what `probe`, one of ferroprobe's own, has overwritten, if anything: the
-    /// probe may be disarmed, sit on an ftrace location, or be gone with its module.
+    /// Notes the bytes that `probe`, one of ferroprobe's own, has overwritten, if any: it may be
+    /// disarmed, sit on an ftrace location, or be gone with its module.
     #[inline]
     fn learn_probe(&mut self, probe: &Original) -> Result<(), AllocError> {
         let offset = usize::try_from(probe.address.wrapping_sub(self.address)).ok();
@@ -225,8 +224,8 @@ impl Live {
         }
     }
 
-    /// Adds `new` to the overwritten pieces. Overlapping pieces agree on the common
-    /// bytes; one of them is cut.
+    /// Adds `new` to the known patches. Overlapping patches agree on the common bytes; one of them
+    /// is cut.
     fn patch(&mut self, mut new: Original) -> Result<(), AllocError> {
         let mut at = self.patched.len();
         for (index, known) in self.patched.iter_mut().enumerate() {
@@ -251,7 +250,7 @@ impl Live {
         Ok(())
     }
 
-    /// Gets the original bytes under the breakpoints of kprobes from the kernel.
+    /// Gets the original bytes under kprobes' breakpoints from the kernel.
     fn learn_patches(&mut self) -> Result<(), AllocError> {
         match ISA.fixed_len() {
             Some(len) => self.learn_words(len),
@@ -259,10 +258,11 @@ impl Live {
         }
     }
 
-    /// As [`Self::learn_patches`], where a breakpoint hides the boundaries behind it.
+    /// [`Self::learn_patches`] for instructions of variable length: a breakpoint hides the
+    /// boundaries behind it.
     fn learn_suspects(&mut self) -> Result<(), AllocError> {
         let mut from = 0;
-        // The bytes that one probe hides may lead to the next probe.
+        // Code hidden by one probe may lead to the next probe.
         while let Some(suspect) = self.judged(|placement| self.may_be_probe(placement, from))? {
             from = suspect.offset.wrapping_add(1);
             let address = self.address.wrapping_add(suspect.offset as u64);
@@ -274,7 +274,7 @@ impl Live {
                     };
                     self.patch(original)?;
                 }
-                // Optimised probes jump to memory that belongs to no symbol.
+                // Optimised probes jump to memory without a symbol.
                 Some(to) if Symbol::extent(to).is_none() => self.foreign.push(address)?,
                 Some(_) => {}
             }
@@ -282,7 +282,7 @@ impl Live {
         Ok(())
     }
 
-    /// Returns the first suspect from `from` on at which a kprobe is possible.
+    /// Returns the first suspect from `from` on that may be a kprobe.
     fn may_be_probe(
         &self,
         placement: &Placement<'_>,
@@ -292,8 +292,8 @@ impl Live {
         suspects.find(|suspect| kprobe::may_be_at(self.address.wrapping_add(suspect.offset as u64)))
     }
 
-    /// As [`Self::learn_patches`], where all instructions have `len` bytes: a breakpoint hides
-    /// no boundary, but it may hide a branch, or the mark of the ftrace location.
+    /// [`Self::learn_patches`] for instructions of `len` bytes: a breakpoint hides no boundary, but
+    /// may hide a branch, or the mark of the ftrace location.
     fn learn_words(&mut self, len: usize) -> Result<(), AllocError> {
         for offset in (0..self.bytes.len()).step_by(len.max(1)) {
             let address = self.address.wrapping_add(offset as u64);
@@ -312,7 +312,7 @@ impl Live {
 
     /// Finds the instruction that ftrace patches, if the kernel accepts no probe there.
     fn learn_ftrace_site(&mut self) -> Result<(), AllocError> {
-        /// Instructions at which the mark may be.
+        /// Number of instructions among which the mark may be.
         const FIRST: u64 = 3;
 
         let expected = ISA.ftrace_mark();
@@ -384,13 +384,13 @@ impl Live {
     }
 }
 
-/// Returns whether the function at `address` only runs into a BUG. Compilers make such
-/// functions of unlikely code.
+/// Returns whether the function at `address` only runs into a BUG. Compilers outline unlikely code
+/// to such functions.
 fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
     let Some(trap) = certain_trap(address) else {
         return Ok(false);
     };
-    // It may be that of the next function.
+    // The trap may belong to the next function.
     let is_inside = |(start, size)| start == address && trap.wrapping_sub(address) < size;
     if !Symbol::extent(address).is_some_and(is_inside) {
         return Ok(false);
@@ -399,7 +399,7 @@ fn is_only_bug(address: u64, names: &mut Names) -> Result<bool, AllocError> {
     Ok(tables::ways(names)?.stops.within(&at).next().is_some())
 }
 
-/// Returns the address of the trap to which the function at `address` leads in any case.
+/// Returns the address of the trap that the function at `address` always reaches.
 #[inline(never)]
 fn certain_trap(address: u64) -> Option<u64> {
     let mut bytes = [0; MAX_BUG];
@@ -416,13 +416,13 @@ fn certain_trap(address: u64) -> Option<u64> {
     Placement::of(function).certain_trap()
 }
 
-/// As [`symbol::original_opcode`], with the engine's error type.
+/// [`symbol::original_opcode`] with the engine's error type.
 fn original_opcode(address: u64) -> Result<Option<Opcode>, AllocError> {
     symbol::original_opcode(address).map_err(|_| AllocError)
 }
 
-/// Returns whether `address` is in code of the kernel or of a module. The kernel does not
-/// tell a module's code from its data, so module data counts as code here.
+/// Returns whether `address` is in code of the kernel or of a module. Module data counts as code,
+/// because the kernel does not distinguish them.
 ///
 /// # Errors
 ///

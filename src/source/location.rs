@@ -41,35 +41,33 @@ use kernel::prelude::*;
 
 pub(crate) use super::namesakes::no_symbol;
 
-/// Symbols that mark where the kernel's text begins: they are no functions. `perf probe` counts
-/// its offsets from them.
+/// Symbols that mark the start of the kernel's text and are not functions. `perf probe` counts
+/// offsets from them.
 const MARKS: [&[u8]; 2] = [b"_text", b"_stext"];
 
-/// A location to be probed.
+/// A location to probe.
 pub(crate) struct Found {
-    /// The address that is passed to the kernel, and that records hold; that of its stub
-    /// for a tracepoint.
+    /// The address that is passed to the kernel and recorded; for a tracepoint, that of its stub.
     pub(crate) address: u64,
-    /// Whether arguments are where a function gets them.
+    /// Whether the location is at a function's entry, with arguments in place.
     pub(crate) at_entry: bool,
-    /// The original bytes there, if they are known.
+    /// The original bytes, if known.
     pub(crate) original: Option<Original>,
-    /// Where ftrace reports the function's entry, if that is probed.
+    /// The place where ftrace reports the entry, if a function's entry is probed.
     site: Option<Site>,
-    /// ftrace was not asked whether it does.
+    /// Whether ftrace still has to confirm that place.
     is_open: bool,
     what: FoundAt,
 }
 
-/// What is at a location. It is passed from function to function: what is large is in a box.
+/// The kind of location. Large variants are boxed, as it is passed through many functions.
 enum FoundAt {
     /// The instructions of a function, if one is known there.
     Text(Option<KBox<Live>>),
-    /// A tracepoint.
     Tracepoint(Point),
-    /// The entry of a function, as ftrace reports it, with its symbol if that matters.
+    /// The entry of a function, reported by ftrace, with the symbol if it is needed.
     Entry(Option<KBox<Symbol>>),
-    /// The functions that a list of patterns selects.
+    /// The functions that patterns select.
     Functions(Vec<SiteGroup>),
 }
 
@@ -109,7 +107,7 @@ pub(crate) fn find<'a>(
             which,
             offset,
         } => (name, *which, *offset),
-        // Other events are no locations.
+        // These are not locations.
         Place::Event { .. } | Place::Pair(_) | Place::None => return Ok(None),
         Place::Functions(patterns) => {
             if definition.kind.is_return {
@@ -148,13 +146,13 @@ pub(crate) fn find<'a>(
         return Found::entry(definition, address, is_own, names).map(Some);
     }
     let place = address.wrapping_add(u64::from(offset));
-    // An offset from a mark leads into any function.
+    // An offset from a mark leads into other functions.
     let start = Some(address).filter(|_| !MARKS.contains(&symbol));
     Found::new(definition, start, place, names, probes).map(Some)
 }
 
-/// Checks that `module`, which is not loaded, may be one: other tools write `FUNCTION:entry`, and
-/// such a probe would wait for ever.
+/// Checks whether `module`, which is not loaded, may be a module: other tools write
+/// `FUNCTION:entry`, and such a probe would wait forever.
 ///
 /// # Errors
 ///
@@ -180,20 +178,20 @@ fn check_module(
     ))
 }
 
-/// Returns the address of `symbol` in `module`, or of the kernel's, which is written as `name`;
-/// `None` if there is none.
+/// Returns the address of `symbol` in `module`, or in the kernel; `None` if there is none. `name`
+/// is the text as written.
 ///
 /// # Errors
 ///
-/// `NON_UNIQ_SYMBOL` if the kernel, or the module, has several; or all modules, of a name that
-/// the kernel itself does not have.
+/// `NON_UNIQ_SYMBOL` if the kernel, or the module, has several; or if modules together have
+/// several, and the kernel has none.
 fn only(
     (module, symbol): (Option<&[u8]>, &[u8]),
     name: &[u8],
     names: &mut Names,
     at: usize,
 ) -> Result<Option<u64>, Refusal> {
-    // The kernel's own tables do not have the names of modules' functions.
+    // The kernel's own table does not have functions of modules.
     let (mut own, mut is_only, mut is_read) = (None, true, true);
     if module.is_none() {
         is_read = names.each_address(name, |address| {
@@ -210,9 +208,8 @@ fn only(
 }
 
 impl Found {
-    /// Judges `address`, the location of `definition`. `start` is the address of the
-    /// function that the definition names, if it names one. `probes` are ferroprobe's
-    /// own.
+    /// Judges `address`, the location of `definition`. `start` is the address of the function that
+    /// the definition names, if any. `probes` are ferroprobe's own.
     fn new<'a>(
         definition: &Definition,
         start: Option<u64>,
@@ -228,7 +225,7 @@ impl Found {
                 }
             }
         }
-        // Without memory for a judgement nothing is probed.
+        // Without memory for a judgement the probe is refused.
         let live = Live::at(address, names, probes)?;
         let live = live.map(|live| KBox::new(live, GFP_KERNEL));
         let live = live
@@ -237,7 +234,8 @@ impl Found {
         Self::of_text(definition, start, address, live)
     }
 
-    /// As [`Found::new`], of the instructions `live`; apart, as what finds these goes deep.
+    /// The rest of [`Found::new`], for the instructions `live`. Out of line, because finding these
+    /// takes much stack.
     #[inline(never)]
     fn of_text(
         definition: &Definition,
@@ -247,7 +245,8 @@ impl Found {
     ) -> Result<Self, Refusal> {
         let at = definition.place_at;
         if let (Some(start), Some(live)) = (start, &live) {
-            // The entry of another function is no accident; the kernel's tests probe it so.
+            // A location at the entry of another function is deliberate; the kernel's tests do
+            // this.
             if live.address != start && live.address != address {
                 return Err(outside(definition, live, address));
             }
@@ -283,8 +282,8 @@ impl Found {
         }
     }
 
-    /// Checks that the function returns, if `definition`, whose location this is, wants its
-    /// return.
+    /// If `definition`, whose location this is, probes the return, checks that the function
+    /// returns.
     ///
     /// # Errors
     ///
@@ -297,9 +296,9 @@ impl Found {
         Ok(())
     }
 
-    /// Returns the entry of the function at `address`, one of the kernel's own if `is_own`. Its
-    /// instructions are not judged: ftrace knows where it reports them. If there is only one
-    /// place, ftrace is not asked, see [`Found::open_site`].
+    /// Returns the entry of the function at `address`; looks its symbol up unless `is_own`. Does
+    /// not judge the instructions, because ftrace knows where it reports entries. If only one place
+    /// is possible, [`Found::open_site`] asks ftrace later.
     fn entry(
         definition: &Definition,
         address: u64,
@@ -313,7 +312,7 @@ impl Found {
             }
         }
         let mut symbol = None;
-        // Else it tells nothing that is needed.
+        // Nothing else needs the symbol.
         if !is_own || types::are_needed(definition) {
             let found = Symbol::boxed(address).map_err(|_| Refusal::new(Kind::NoMemory, at))?;
             symbol = Some(found.ok_or(Refusal::new(Kind::BadProbeAddr, at))?);
@@ -360,8 +359,8 @@ impl Found {
         }
     }
 
-    /// Returns the name of the function at whose entry the location is, or of the one that
-    /// has the type of a tracepoint's probes. It may be unknown where no type is needed.
+    /// Returns the name of the function whose entry is probed, or of the one with the type of a
+    /// tracepoint's probes. Unknown if no type is needed.
     pub(crate) fn function(&self) -> Option<&[u8]> {
         match &self.what {
             FoundAt::Text(live) => {
@@ -384,7 +383,7 @@ impl Found {
         }
     }
 
-    /// Returns the tracepoint, if it is one.
+    /// Returns the tracepoint, if the location is one.
     pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
         match &self.what {
             FoundAt::Text(_) | FoundAt::Entry(_) | FoundAt::Functions(_) => None,
@@ -392,13 +391,13 @@ impl Found {
         }
     }
 
-    /// Returns where ftrace reports the function's entry, if that is probed.
+    /// Returns the place where ftrace reports the entry, if a function's entry is probed.
     pub(crate) fn site(&self) -> Option<Site> {
         self.site
     }
 
-    /// Returns the same if ftrace is yet to be asked whether it does: of all definitions of a
-    /// write at once. If it does not, the refusal is [`unreported`].
+    /// Returns that place if ftrace still has to confirm it: this is done for all definitions of a
+    /// write together. If it does not, the refusal is [`unreported`].
     pub(crate) fn open_site(&self) -> Option<Site> {
         self.site.filter(|_| self.is_open)
     }
@@ -410,7 +409,7 @@ impl Found {
         }
     }
 
-    /// Returns the functions, if it is those that a list of patterns selects.
+    /// Returns the functions, if the location is a list of patterns.
     pub(crate) fn groups(&self) -> Option<&[SiteGroup]> {
         match &self.what {
             FoundAt::Functions(groups) => Some(groups),
@@ -424,15 +423,15 @@ impl Found {
         usize::try_from(self.address.wrapping_sub(live.address)).ok()
     }
 
-    /// Calls `look` with the judgement on the location; returns `None` without memory.
+    /// Calls `look` with the judgement of the location; returns `None` without memory.
     fn judge<R>(&self, look: impl FnOnce(&Judgement<'_>) -> R) -> Option<R> {
         let offset = self.offset()?;
         let judgement = |placement: &Placement<'_>| Some(look(&placement.judge(offset).ok()?));
         self.live()?.judged(judgement).ok()?
     }
 
-    /// Returns the refusal for the kernel's error at this location, with the caret at
-    /// column `at`.
+    /// Returns the refusal for the kernel's `error` at this location, with the caret at column
+    /// `at`.
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
@@ -463,8 +462,8 @@ impl Found {
     }
 }
 
-/// Returns the refusal of a location that the kernel would accept; `None` for locations
-/// that the kernel may judge itself.
+/// Returns the refusal of a location that the kernel would accept; `None` for locations that the
+/// kernel judges itself.
 fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
     let Verdict::Refused {
         by: Refuser::Us,
@@ -474,7 +473,7 @@ fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
         return None;
     };
     let kind = match why {
-        // What is hidden from ferroprobe is not hidden from the kernel.
+        // The kernel can see what is hidden from ferroprobe.
         Why::Hidden { .. } => return None,
         Why::Inside(_) => Kind::BadInsnBndry,
         _ => Kind::BadPlace,
@@ -482,7 +481,7 @@ fn our_refusal(judgement: &Judgement<'_>, at: usize) -> Option<Refusal> {
     Some(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
 }
 
-/// The reason for which the kernel refuses a location that was judged probeable.
+/// A reason of the kernel to refuse a location that was judged probeable.
 struct Unforeseen {
     address: u64,
     errno: Errno,
@@ -510,8 +509,8 @@ impl fmt::Display for Unforeseen {
     }
 }
 
-/// Returns the refusal, with the caret at column `at`, of the function at `address`, whose
-/// entry ftrace does not report.
+/// Returns the refusal, with the caret at column `at`, of the function at `address`, whose entry
+/// ftrace does not report.
 #[cold]
 #[inline(never)]
 pub(crate) fn unreported(address: u64, at: usize) -> Refusal {

@@ -11,7 +11,6 @@ use crate::{
 };
 use kernel::error::Error;
 
-/// The machine.
 pub(crate) const MACHINE: Machine = Machine {
     arch: Arch::NATIVE,
     stack_words: STACK_WORDS,
@@ -22,7 +21,7 @@ pub(crate) fn errno(error: Error) -> Errno {
     Errno(error.to_errno().wrapping_neg())
 }
 
-/// Returns the error of the kernel crate that a refusal has the errno of.
+/// Returns the kernel crate's error with the errno of `refusal`.
 pub(crate) fn error_of(refusal: &Refusal) -> Error {
     Error::from_errno(refusal.errno.0.wrapping_neg())
 }

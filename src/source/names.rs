@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's symbols: the addresses of a name, and what was found by them.
+//! The kernel's symbols, and what was looked up in their table.
 
 use crate::{
     engine::{
@@ -10,7 +10,7 @@ use crate::{
         },
         filter::LookupFunctions,
         program::fetch::{CpuInstance, Symbols},
-        refusal::nearest::Nearest,
+        refusal::suggest::distance::Nearest,
     },
     kapi::{
         context::is_being_killed,
@@ -21,21 +21,19 @@ use crate::{
 };
 use core::{ffi::CStr, ops::Range};
 
-/// Most addresses of one name that are reported.
+/// Most addresses of one name that are returned.
 const MAX_TOLD: usize = 16;
 
-/// The kernel's symbols.
 pub(crate) struct Names {
-    /// The kernel's symbol table, once it was looked up; `Some(None)` if it cannot be
-    /// used.
+    /// The kernel's symbol table, once looked up; `Some(None)` if it is unusable.
     tables: Option<Option<(Tables, NameIndex)>>,
-    /// The range of the kernel's text, once it was looked up.
+    /// The range of the kernel's text, once looked up.
     text: Option<Range<u64>>,
-    /// The functions that do not return, once they were looked up.
+    /// The functions that do not return, once looked up.
     no_return: Vec<u64>,
-    /// What [`Names::first`] has found.
+    /// Results of [`Names::first`].
     remembered: Vec<(&'static CStr, Option<u64>)>,
-    /// What the kernel's tables say about control, once they were read.
+    /// The control flow that the kernel's tables describe, once they were read.
     pub(super) ways: Option<Ways>,
 }
 
@@ -48,7 +46,7 @@ pub(crate) struct Addresses {
 }
 
 impl Names {
-    /// Makes a table in which no symbol was looked up yet.
+    /// Makes an empty cache.
     pub(crate) const fn new() -> Self {
         Self {
             tables: None,
@@ -62,8 +60,8 @@ impl Names {
     /// Returns all addresses of the symbol `name` in the kernel, without its modules;
     /// `None` if the kernel's table cannot be used.
     ///
-    /// Much cheaper than [`symbol::lookup`], for which the kernel searches all tables
-    /// that might forbid a probe.
+    /// Much cheaper than [`symbol::lookup`], for which the kernel searches all tables that might
+    /// forbid a probe.
     ///
     /// # Errors
     ///
@@ -86,8 +84,8 @@ impl Names {
         Ok(is_read.then_some(found))
     }
 
-    /// Calls `each` with the addresses that [`Names::addresses`] returns, all of them, in
-    /// ascending order. Returns false if the kernel's table cannot be used.
+    /// Calls `each` with all addresses of a symbol, see [`Names::addresses`], in ascending order.
+    /// Returns false if the kernel's table cannot be used.
     ///
     /// # Errors
     ///
@@ -108,9 +106,9 @@ impl Names {
 }
 
 impl Names {
-    /// Calls `each` with the name and the address of each function of the kernel whose name
-    /// begins with one of `prefixes`, none of which begins with another one, until it returns
-    /// false. Returns false if the kernel's table cannot be used.
+    /// Calls `each` with name and address of each kernel function that has one of `prefixes`, none
+    /// of which is a prefix of another, until it returns false. Returns false if the kernel's table
+    /// cannot be used.
     ///
     /// # Errors
     ///
@@ -153,9 +151,8 @@ impl Names {
         Ok(usable.map(|(tables, index)| (&*tables, index)))
     }
 
-    /// Considers the functions of `module`, or of the kernel and all modules, for `nearest`, as
-    /// far as the kernel's tables can be read. For a name that does not exist: it takes
-    /// milliseconds.
+    /// Passes the functions of `module`, or of the kernel and all modules, to `nearest`, as far as
+    /// the tables can be read. For a name that does not exist: takes milliseconds.
     ///
     /// # Errors
     ///
@@ -171,22 +168,22 @@ impl Names {
         if let (None, Some(text), Some(table)) = (module, self.text()?, self.usable()?) {
             let wanted = (nearest.look(), Sought::Functions(&text));
             let consider = |name: &[u8]| nearest.consider_symbol(name);
-            // If the table cannot be read to its end, what was read is considered.
+            // If the table cannot be read to its end, the names read so far count.
             let _ = kallsyms::each_like(table, &mut KernelMemory, wanted, consider);
         }
         if let Some(list) = self.modules()? {
-            // Without symbols of modules none is considered.
+            // A kernel without symbols of modules has none.
             let _ = module::each_function(list, module, |function| {
                 let of = function.module.to_bytes();
                 nearest.consider_symbol_of(Some(of), function.name.to_bytes());
-                // Nobody reads the suggestion of a task that is being killed.
+                // A task that is being killed reads no suggestion.
                 !is_being_killed()
             });
         }
         Ok(())
     }
 
-    /// Returns the address of the kernel's list of modules, if the kernel tells.
+    /// Returns the address of the kernel's list of modules, if known.
     ///
     /// # Errors
     ///
@@ -197,8 +194,7 @@ impl Names {
         self.first(c"modules")
     }
 
-    /// Returns the range of the kernel's text, without its init text and without modules;
-    /// `None` if the kernel does not tell.
+    /// Returns the range of the kernel's text, without init text and modules; `None` if unknown.
     ///
     /// # Errors
     ///
@@ -235,7 +231,7 @@ impl Names {
         Ok(&self.no_return)
     }
 
-    /// Returns the first address of the symbol `name` of the kernel, and remembers it.
+    /// Returns the first address of the kernel symbol `name`, and caches it.
     ///
     /// # Errors
     ///
@@ -256,8 +252,8 @@ impl Names {
     }
 }
 
-/// Returns the kernel's symbol table if it has the expected form: it must list itself at
-/// the address that the kernel reports.
+/// Returns the kernel's symbol table if it has the expected form: it must list itself at the
+/// address that the kernel reports for it.
 ///
 /// # Errors
 ///
@@ -278,7 +274,7 @@ fn usable_tables() -> Result<Option<(Tables, NameIndex)>, AllocError> {
     Ok(read.filter(|()| is_sound).map(|()| (tables, index)))
 }
 
-/// Returns the addresses of the kernel's symbol table, as the kernel reports them.
+/// Returns the addresses of the parts of the kernel's symbol table, as the kernel reports them.
 #[inline(never)]
 fn known_tables() -> Option<Tables> {
     Some(Tables {
@@ -304,7 +300,7 @@ impl Symbols for Names {
         symbol::lookup_bytes(name)
     }
 
-    /// Without memory it is none.
+    /// Without memory returns false.
     fn is_per_cpu(&mut self, address: u64) -> bool {
         let start = self.first(c"__per_cpu_start").ok().flatten();
         let end = self.first(c"__per_cpu_end").ok().flatten();
@@ -319,19 +315,19 @@ impl Symbols for Names {
         }
     }
 
-    /// Without symbols of modules; without memory none is considered.
+    /// Skips symbols of modules; without memory passes none.
     fn each_similar_data(&mut self, nearest: &mut Nearest<'_>) {
         if let (Ok(Some(text)), Ok(Some(table))) = (self.text(), self.usable()) {
             let wanted = (nearest.look(), Sought::Data(&text));
             let consider = |name: &[u8]| nearest.consider_symbol(name);
-            // If the table cannot be read to its end, what was read is considered.
+            // If the table cannot be read to its end, the names read so far count.
             // BOUND: Some milliseconds, for the one name that is refused.
             let _ = kallsyms::each_like(table, &mut KernelMemory, wanted, consider);
         }
     }
 }
 
-/// The kernel's functions, and the names of all, if similar ones are to be found.
+/// Looks up kernel functions, and with `Names`, similar names.
 pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>);
 
 impl LookupFunctions for KernelFunctions<'_> {
@@ -348,7 +344,7 @@ impl LookupFunctions for KernelFunctions<'_> {
         percpu::cpu_limit().saturating_sub(1)
     }
 
-    /// Without memory none is considered.
+    /// Without memory passes none.
     fn each_similar(&mut self, nearest: &mut Nearest<'_>) {
         if let Some(names) = &mut self.0 {
             let _ = names.each_similar(None, nearest);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Symbols of one name: `SYMBOL#N`, `SYMBOL#*`, and what the refusal of the name alone shows.
+//! Symbols with the same name: `SYMBOL#N`, `SYMBOL#*`, and the refusal of an ambiguous name.
 //!
-//! Symbols of one name are counted in the order of their addresses: a name alone counts those
-//! of the kernel itself, `MODULE:SYMBOL` those of the module without its init code. The number
-//! of a symbol therefore stays when other modules come and go.
+//! They are numbered by address: a name alone counts the kernel's own symbols, `MODULE:SYMBOL`
+//! those of the module without its init code. So a number does not change when other modules are
+//! loaded or unloaded.
 
 use super::{names::Names, types};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         program::btf::declare::Parameters,
         refusal::{
             error::{Error as Refusal, Kind},
-            nearest::Nearest,
+            suggest::distance::Nearest,
         },
         util::{
             sort::sort,
@@ -25,13 +25,13 @@ use crate::{
 };
 use core::fmt::{self, Write};
 
-/// Most symbols of one name, in the kernel or in modules, that are looked at.
+/// Most symbols of one name, in the kernel or in modules.
 const MAX: usize = 512;
 
 /// Most symbols that a refusal shows.
 const MAX_SHOWN: usize = 16;
 
-/// One of several symbols of a name.
+/// One of several symbols with the same name.
 struct Namesake {
     address: u64,
     /// `[MODULE:]SYMBOL`.
@@ -39,8 +39,8 @@ struct Namesake {
     which: Which,
 }
 
-/// Returns the address of symbol `number` of the name that `definition` has; `None` if no
-/// symbol has the name.
+/// Returns the address of symbol `number` with the name in `definition`; `None` if no symbol has
+/// the name.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub(super) fn address(
     }
 }
 
-/// Returns whether `module`, or all modules together, have several functions called `symbol`.
+/// Returns whether `module`, or all modules together, have more than one function `symbol`.
 ///
 /// # Errors
 ///
@@ -107,12 +107,11 @@ pub(super) fn are_several(
     Ok(count > 1)
 }
 
-/// Returns a location for each of the symbols that `definition`, of [`Which::All`], means:
-/// those of the text.
+/// Returns a location for each symbol in the text that `definition`, of [`Which::All`], matches.
 ///
 /// # Errors
 ///
-/// `BAD_PROBE_ADDR` if there is none, or too many.
+/// `BAD_PROBE_ADDR` if there are none, or too many.
 ///
 /// Context: process, may sleep.
 #[inline(never)]
@@ -127,7 +126,7 @@ pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Pla
     };
     let text = names.text()?;
     let is_text = |namesake: &Namesake| match &text {
-        // Those of modules are functions.
+        // Symbols of modules are functions.
         Some(text) if !namesake.name.contains(&b':') => text.contains(&namesake.address),
         _ => true,
     };
@@ -156,8 +155,7 @@ pub(crate) fn each(definition: &Definition, names: &mut Names) -> Result<Vec<Pla
     })
 }
 
-/// Adds the symbols of that name to the refusal of `definition`, if it is that several have
-/// it.
+/// If `definition` is refused because several symbols have the name, adds them to the refusal.
 ///
 /// Context: process, may sleep.
 #[cold]
@@ -205,7 +203,7 @@ pub(crate) fn describe(
     }
 }
 
-/// Appends the symbols of one name, each as it is written, with its address.
+/// Appends the symbols as they can be written, with their addresses.
 fn list(all: &[Namesake], text: &mut Vec<u8>) -> Result<(), AllocError> {
     for (n, namesake) in all.iter().take(MAX_SHOWN).enumerate() {
         let Namesake {
@@ -254,7 +252,7 @@ fn all(
     Ok(all)
 }
 
-/// Returns the symbols of a name that modules have.
+/// Returns the symbols of a name in modules.
 fn of_modules(symbol: &[u8], names: &mut Names) -> Result<Vec<Namesake>, AllocError> {
     let mut found: Vec<Namesake> = Vec::new();
     for address in in_modules(None, symbol, names)? {
@@ -284,7 +282,7 @@ fn of_modules(symbol: &[u8], names: &mut Names) -> Result<Vec<Namesake>, AllocEr
     Ok(found)
 }
 
-/// Returns the addresses of the kernel's symbols of a name, without its modules.
+/// Returns the addresses of a name in the kernel, without modules.
 fn in_kernel(symbol: &[u8], names: &mut Names) -> Result<Vec<u64>, AllocError> {
     let mut addresses = Vec::new();
     let mut memory = Ok(());
@@ -296,8 +294,8 @@ fn in_kernel(symbol: &[u8], names: &mut Names) -> Result<Vec<u64>, AllocError> {
     memory.map(|()| addresses)
 }
 
-/// Returns the addresses of the functions of a name in the module `only`, or in all modules,
-/// in ascending order.
+/// Returns the addresses of functions of a name in module `only`, or in all modules, in ascending
+/// order.
 fn in_modules(
     only: Option<&[u8]>,
     symbol: &[u8],
@@ -309,7 +307,7 @@ fn in_modules(
     };
     each_in_modules(list, only, symbol, |address| {
         if addresses.len() < MAX {
-            // There is room, so that this does not sleep.
+            // There is room, so this does not sleep.
             let _ = addresses.push(address);
         }
     });
@@ -317,10 +315,10 @@ fn in_modules(
     Ok(addresses)
 }
 
-/// Calls `each` with the address of each function called `symbol` in the module `only`, or in
-/// all modules. It may not sleep.
+/// Calls `each` with the address of each function `symbol` in module `only`, or in all modules.
+/// `each` may not sleep.
 fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl FnMut(u64)) {
-    // Without symbols of modules there are none.
+    // A kernel without symbols of modules has none.
     // BOUND: One comparison for each function of modules.
     let _ = module::each_function(list, only, |function| {
         if *function.name.to_bytes() == *symbol && !function.is_init {
@@ -330,8 +328,8 @@ fn each_in_modules(list: u64, only: Option<&[u8]>, symbol: &[u8], mut each: impl
     });
 }
 
-/// Adds to the refusal of the function `name`, which does not exist, the functions of similar
-/// names: in the kernel and its modules, or in `module`, which is loaded.
+/// Adds functions with similar names to the refusal of the unknown function `name`: of the kernel
+/// and its modules, or of `module`, which is loaded.
 #[cold]
 #[inline(never)]
 pub(crate) fn no_symbol(

@@ -8,7 +8,7 @@ use crate::{
         program::{btf::declare::Parameters, fetch::MAX_TRACEPOINT_ARGUMENTS},
         refusal::{
             error::{Errno, Error as Refusal, Kind},
-            nearest::Nearest,
+            suggest::distance::Nearest,
         },
         util::{glob, text::Plain},
     },
@@ -24,17 +24,17 @@ use kernel::prelude::*;
 
 const _: () = assert!(tracepoint::MAX_ARGUMENTS == MAX_TRACEPOINT_ARGUMENTS as usize);
 
-/// The prefix of the function that has the type of a tracepoint's probes.
+/// Prefix of the stub function, which has the type of a tracepoint's probes.
 const STUB: &[u8] = b"__probestub_";
 
-/// A tracepoint and the name of the function that has the type of its probes.
+/// A tracepoint and the name of its stub function.
 pub(crate) struct Point {
     pub(super) tracepoint: Tracepoint,
     pub(super) function: Vec<u8>,
 }
 
-/// Looks up the tracepoint of `definition`. Returns `None` if no code that is loaded has
-/// it: it may belong to a module.
+/// Looks up the tracepoint of `definition`. Returns `None` if no loaded code has it: it may belong
+/// to a module.
 ///
 /// # Errors
 ///
@@ -89,11 +89,11 @@ pub(super) fn find(
     )))
 }
 
-/// Returns a location for each of the tracepoints that `definition`, of a pattern, means.
+/// Returns a location for each tracepoint that `definition`, a pattern, matches.
 ///
 /// # Errors
 ///
-/// `NO_TRACEPOINT` if there is none, or too many.
+/// `NO_TRACEPOINT` if there are none, or too many.
 ///
 /// Context: process, may sleep.
 pub(crate) fn each(
@@ -167,7 +167,7 @@ pub(crate) fn write_all(
         }
         let module = module.as_deref();
         let written = types.with(module, |btf| {
-            // Instead of a module's there may be the kernel's.
+            // If the module has no type information, this is the kernel's.
             let Some(btf) = btf.filter(|btf| btf.is_module() == module.is_some()) else {
                 return Ok(false);
             };
@@ -198,7 +198,7 @@ pub(crate) fn write_all(
     Ok(())
 }
 
-/// Ends the line of a tracepoint.
+/// Writes the end of a tracepoint's line.
 fn end(module: Option<&[u8]>, out: &mut dyn fmt::Write) -> fmt::Result {
     match module {
         Some(module) => writeln!(out, " [{}]", Plain(module)),

@@ -2,9 +2,8 @@
 
 //! The kernel's mechanisms as sources of hits, each registered for one probe.
 //!
-//! What tells the mechanisms apart is decided in this file only. A new one is a variant of
-//! [`Mechanism`], a row of `mechanisms!` whose registration implements [`ProbeSource`], and an arm
-//! of [`Registered::new`].
+//! Only this file distinguishes the mechanisms. A new one is a variant of [`Mechanism`], a row of
+//! `mechanisms!` whose registration implements [`ProbeSource`], and an arm of [`Registered::new`].
 
 use crate::{
     engine::definition::{
@@ -13,14 +12,14 @@ use crate::{
     },
     hit::{
         calls::{CallRecorder, WholeCallRecorder},
-        prepared::Prepared,
-        receiver::Receiver,
+        caused_event::CausedEvent,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         batch::{Batch, Batched},
         functions::{self, Functions, ProbedFunctions},
-        handler::Handler,
+        handler::HandlerByStage,
         kprobe, kretprobe,
         registration::{self, Registration},
         stack::StackFunction,
@@ -34,9 +33,9 @@ use crate::{
 use core::pin::Pin;
 use kernel::{alloc::KVVec, prelude::*, sync::Arc};
 
-/// What a registered mechanism does for its probe.
+/// A registered mechanism, as its probe uses it.
 pub(crate) trait ProbeSource: Send + Sync {
-    /// Returns what serves the hits.
+    /// Returns the recorder.
     fn recorder(&self) -> &Recorder;
 
     /// Arms or disarms it.
@@ -48,37 +47,37 @@ pub(crate) trait ProbeSource: Send + Sync {
     /// Context: process, may sleep.
     fn set_armed(&self, armed: bool) -> Result;
 
-    /// Makes the kernel call what suits the recorder's tier, which has changed.
+    /// Makes the kernel call the first stage for the recorder's new stage.
     ///
     /// Context: process.
-    fn follow(&self) {}
+    fn update_callback(&self) {}
 
-    /// Returns whether the kernel has given it up, because the probed code is gone.
+    /// Returns whether the kernel has given the probe up, because the probed code is gone.
     fn is_gone(&self) -> bool {
         false
     }
 
-    /// Returns the hits that nothing served.
+    /// Returns the number of misses.
     fn missed(&self) -> u64 {
         self.recorder().totals().missed
     }
 
-    /// Returns it as a handler of functions' entries or returns, if it is one.
+    /// Returns the function probe, if it is one.
     fn functions(&self) -> Option<&dyn ProbedFunctions> {
         None
     }
 
-    /// Returns it as a probe of a tracepoint, if it is one.
+    /// Returns the tracepoint probe, if it is one.
     fn tracepoint(&self) -> Option<&tracepoint::PointRegistration<Recorder>> {
         None
     }
 
-    /// Returns it as what other events send to, if it is that.
-    fn receiver(&self) -> Option<&Arc<Receiver>> {
+    /// Returns the caused event, if other events cause the hits.
+    fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
         None
     }
 
-    /// Returns whether a hit takes a breakpoint, also if that is not known.
+    /// Returns whether a hit takes a breakpoint; true if unknown.
     ///
     /// Context: process.
     fn is_breakpoint(&self) -> bool {
@@ -88,7 +87,7 @@ pub(crate) trait ProbeSource: Send + Sync {
 
 impl<M: registration::KernelProbe> ProbeSource for Registration<M, Recorder>
 where
-    Recorder: Handler<M>,
+    Recorder: HandlerByStage<M>,
 {
     fn recorder(&self) -> &Recorder {
         self.handler()
@@ -98,8 +97,8 @@ where
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn is_gone(&self) -> bool {
@@ -116,9 +115,9 @@ where
     }
 }
 
-/// What records system calls.
+/// A handler of system calls.
 trait RecordsCalls: syscall::CallHandler {
-    /// Returns what serves the hits.
+    /// Returns the recorder.
     fn recorder(&self) -> &Recorder;
 }
 
@@ -162,17 +161,17 @@ impl ProbeSource for tracepoint::PointRegistration<Recorder> {
     }
 }
 
-/// What other events send to. They do so by actions of their plans, which are gone, and have been for
-/// a grace period, before it is.
-pub(crate) struct ReceiverRegistration(Arc<Receiver>);
+/// An event that other events cause. The actions that send them have been removed, and a grace
+/// period has passed, before it is dropped.
+pub(crate) struct CausedEventRegistration(Arc<CausedEvent>);
 
-impl Batched for ReceiverRegistration {
-    type Probe = Receiver;
+impl Batched for CausedEventRegistration {
+    type Probe = CausedEvent;
 
-    fn end_all(_: &mut [Pin<KBox<Self>>], _: &mut KVVec<*mut Receiver>) {}
+    fn end_all(_: &mut [Pin<KBox<Self>>], _: &mut KVVec<*mut CausedEvent>) {}
 }
 
-impl ProbeSource for ReceiverRegistration {
+impl ProbeSource for CausedEventRegistration {
     fn recorder(&self) -> &Recorder {
         self.0.recorder()
     }
@@ -182,7 +181,7 @@ impl ProbeSource for ReceiverRegistration {
         Ok(())
     }
 
-    fn receiver(&self) -> Option<&Arc<Receiver>> {
+    fn caused_event(&self) -> Option<&Arc<CausedEvent>> {
         Some(&self.0)
     }
 }
@@ -196,8 +195,8 @@ impl ProbeSource for functions::FunctionRegistration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn functions(&self) -> Option<&dyn ProbedFunctions> {
@@ -214,8 +213,8 @@ impl ProbeSource for functions::ReturnRegistration<Recorder> {
         self.set_enabled(armed)
     }
 
-    fn follow(&self) {
-        Self::follow(self);
+    fn update_callback(&self) {
+        Self::update_callback(self);
     }
 
     fn missed(&self) -> u64 {
@@ -228,7 +227,7 @@ impl ProbeSource for functions::ReturnRegistration<Recorder> {
     }
 }
 
-/// What registering a mechanism needs of the tracer.
+/// What registering a probe needs from the tracer.
 pub(crate) struct Sources<'a> {
     pub(crate) points: &'a Arc<tracepoint::Tracepoints>,
     pub(crate) functions: &'a Arc<Functions<Recorder>>,
@@ -236,13 +235,12 @@ pub(crate) struct Sources<'a> {
 
 macro_rules! mechanisms {
     ($($(#[$doc:meta])* $mechanism:ident, $batch:ident: $registration:ty;)*) => {
-        /// A registered mechanism. Its drop unregisters it, and waits until no hit is served.
+        /// A registered mechanism. Its drop unregisters it, and waits until no hit is being served.
         pub(crate) enum Registered {
             $($(#[$doc])* $mechanism(Pin<KBox<$registration>>),)*
         }
 
         impl Registered {
-            /// Returns it as a source.
             pub(crate) fn source(&self) -> &dyn ProbeSource {
                 match self {
                     $(Self::$mechanism(probe) => &**probe,)*
@@ -250,7 +248,7 @@ macro_rules! mechanisms {
             }
         }
 
-        /// Mechanisms that are unregistered together: the drop waits for their hits once.
+        /// Probes that are unregistered together, with one wait for their hits.
         ///
         /// Context of the drop: process, may sleep.
         pub(crate) struct Removal {
@@ -265,24 +263,24 @@ macro_rules! mechanisms {
                 }
             }
 
-            /// Makes room for one more probe of `kind`: its removal then needs no memory.
+            /// Reserves memory for one more probe of `kind`: its removal then needs none.
             ///
             /// # Errors
             ///
-            /// `ENOMEM`; then it is not expected.
+            /// `ENOMEM`; no memory is reserved.
             pub(crate) fn expect(&mut self, kind: ProbeKind) -> Result {
                 match kind.mechanism {
                     $(Mechanism::$mechanism => self.$batch.expect(),)*
                 }
             }
 
-            /// Expects no probes. The room stays.
+            /// Releases the reservation, but keeps the memory.
             fn expect_none(&mut self) {
                 $(self.$batch.expected = 0;)*
             }
 
-            /// Takes `registered`, which may be hit until [`Removal::end`] or the drop. The
-            /// latest must be taken first, see [`Batch::push`].
+            /// Takes `registered`, which may be hit until [`Removal::end`] or the drop. The latest
+            /// must be taken first, see [`Batch::push`].
             ///
             /// Context: process, may sleep.
             pub(crate) fn take(&mut self, registered: Registered) {
@@ -291,7 +289,7 @@ macro_rules! mechanisms {
                 }
             }
 
-            /// Unregisters what was taken, waits until no hit is served, and frees it.
+            /// Unregisters what was taken, waits until no hit is being served, and frees it.
             ///
             /// Context: process, may sleep.
             pub(crate) fn end(&mut self) {
@@ -302,9 +300,7 @@ macro_rules! mechanisms {
 }
 
 mechanisms! {
-    /// A kprobe.
     Entry, entries: kprobe::Registration<Recorder>;
-    /// A kretprobe.
     Return, returns: kretprobe::Registration<Recorder>;
     /// A probe of a tracepoint.
     Tracepoint, tracepoints: tracepoint::PointRegistration<Recorder>;
@@ -316,13 +312,13 @@ mechanisms! {
     Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
     WholeCall, whole_calls: syscall::CallRegistration<WholeCallRecorder>;
-    /// What other events send to.
-    Sender, receivers: ReceiverRegistration;
+    /// An event that other events cause.
+    Sender, caused_events: CausedEventRegistration;
 }
 
 impl Registered {
-    /// Registers the mechanism for `definition`, disarmed, at the location `found`; `recorder`
-    /// is made to serve its hits.
+    /// Registers the mechanism for `definition`, disarmed, at the location `found`. `recorder`
+    /// builds the recorder of its hits.
     ///
     /// # Errors
     ///
@@ -333,7 +329,7 @@ impl Registered {
         definition: &Definition,
         found: &Found,
         sources: &Sources<'_>,
-        mut recorder: Prepared,
+        mut recorder: RecorderBuilder,
     ) -> Result<Self> {
         let mechanism = definition.kind.mechanism;
         recorder.set_function(match (mechanism, found.tracepoint()) {
@@ -353,7 +349,7 @@ impl Registered {
             Mechanism::Function => {
                 let groups = found.groups();
                 let functions = sources.functions.clone();
-                // The hits of one function are counted by its recorder.
+                // With one function, its recorder counts the hits.
                 let counts = groups.is_some();
                 let functions =
                     functions::FunctionRegistration::new(functions, counts, recorder.init())?;
@@ -378,12 +374,12 @@ impl Registered {
                 tracepoint::PointRegistration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
             }
-            // See `of_call`, `of_whole_call` and `of_receiver`.
+            // See `of_call`, `of_whole_call` and `of_caused_event`.
             Mechanism::Call | Mechanism::WholeCall | Mechanism::Sender => Err(EINVAL),
         }
     }
 
-    /// Makes a handler of the system calls with the number `number`, disarmed.
+    /// Registers a handler of system calls with number `number`, disarmed.
     ///
     /// # Errors
     ///
@@ -398,17 +394,17 @@ impl Registered {
         syscall::CallRegistration::new(table.clone(), (number, sides), recorder).map(Self::Call)
     }
 
-    /// Makes a receiver the source, disarmed.
+    /// Makes a caused event the mechanism, disarmed.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn of_receiver(receiver: Arc<Receiver>) -> Result<Self> {
-        let registration = KBox::pin(ReceiverRegistration(receiver), GFP_KERNEL)?;
+    pub(crate) fn of_caused_event(caused_event: Arc<CausedEvent>) -> Result<Self> {
+        let registration = KBox::pin(CausedEventRegistration(caused_event), GFP_KERNEL)?;
         Ok(Self::Sender(registration))
     }
 
-    /// As [`Registered::of_call`], for whole calls.
+    /// [`Registered::of_call`] for whole calls.
     ///
     /// # Errors
     ///
@@ -425,7 +421,7 @@ impl Registered {
     }
 }
 
-/// Registrations of one mechanism, and for how many there is room.
+/// Registrations of one mechanism, and the number for which memory is reserved.
 struct Expecting<R: Batched> {
     batch: Batch<R>,
     expected: usize,
@@ -448,11 +444,11 @@ impl<R: Batched> Expecting<R> {
 }
 
 impl Removal {
-    /// Makes room for probes of `kinds`, and expects no others.
+    /// Reserves memory for probes of `kinds`, and no others.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; then some of these are not expected.
+    /// `ENOMEM`; then memory is reserved for some of them only.
     pub(crate) fn expect_only(&mut self, mut kinds: impl Iterator<Item = ProbeKind>) -> Result {
         self.expect_none();
         kinds.try_for_each(|kind| self.expect(kind))

@@ -35,7 +35,7 @@ pub(crate) fn each(names: &mut Names, mut visit: impl FnMut(u32, Call) -> Result
     };
     let mut any = false;
     for number in 0..count {
-        // What cannot be read is not described.
+        // Skip unreadable entries.
         let Ok(Some(found)) = syscall::describe(table, number) else {
             continue;
         };
@@ -51,7 +51,7 @@ pub(crate) fn each(names: &mut Names, mut visit: impl FnMut(u32, Call) -> Result
     Ok(any)
 }
 
-/// Reads what `found` points to; `None` if it cannot be read.
+/// Reads the call that `found` points to; returns `None` if it cannot be read.
 fn call(found: &syscall::Description) -> Result<Option<Call>, AllocError> {
     let Some(name) = text(found.name)? else {
         return Ok(None);

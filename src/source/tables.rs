@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the running kernel's tables say about a location in its text.
+//! The tables in which the running kernel names locations in its text.
 //!
-//! They are read after the kernel has refused a probe, to find the reason, because the
-//! kernel returns only an error number; and to find where a function ends, if its
-//! instructions do not show it. The tables of modules are not read.
+//! They are read when the kernel has refused a probe, to find the reason, because the kernel only
+//! returns an errno; and to find the end of a function, if its instructions do not show it. The
+//! tables of modules are not read.
 
 use crate::{
     engine::code::placement::{
@@ -17,10 +17,10 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Bytes that are read at once: a multiple of every possible length of an entry.
+/// Bytes that are read at once, a multiple of every possible entry length.
 const PIECE: usize = 64 * 48;
 
-/// The tables for which the kernel may refuse a probe, and the symbols that enclose them.
+/// The tables because of which the kernel may refuse a probe, and their start and end symbols.
 const TABLES: &[(Table, &CStr, &CStr)] = &[
     (
         Table::JumpLabels,
@@ -75,9 +75,8 @@ pub(crate) fn role_of(address: u64) -> Option<SpecialRole> {
     })
 }
 
-/// Returns where the kernel's tables transfer control, and where they end it; nowhere if
-/// they cannot be read. They are read at the first call only: the kernel does not change
-/// what is asked of them.
+/// Returns where the kernel's tables transfer control, and where they end it; empty if they cannot
+/// be read. They are read at the first call only, because these parts do not change.
 ///
 /// # Errors
 ///
@@ -92,7 +91,7 @@ pub(crate) fn ways(names: &mut Names) -> Result<&Ways, AllocError> {
     Ok(names.ways.insert(known))
 }
 
-/// Reads what [`ways`] returns.
+/// Reads the result of [`ways`].
 fn read_ways(names: &mut Names) -> Result<Ways, AllocError> {
     let text = names.text()?.unwrap_or_default();
     let landings = PlacementIndex::new(text.clone(), |found| {
@@ -112,8 +111,8 @@ fn read_ways(names: &mut Names) -> Result<Ways, AllocError> {
     Ok(Ways { landings, stops })
 }
 
-/// Calls `visit` with each entry of `tables` and the address that it names. Tables that
-/// cannot be read are left out.
+/// Calls `visit` with each entry of `tables` and the address that it names. Skips tables that
+/// cannot be read.
 fn each_entry(
     names: &mut Names,
     tables: &[(Table, &'static CStr, &'static CStr)],
@@ -151,8 +150,8 @@ fn piece() -> Result<Vec<u8>, AllocError> {
     Ok(piece)
 }
 
-/// Returns whether `is_it` accepts an entry of the table between `start` and `end`, given
-/// with the address that it names; `None` if the table cannot be read.
+/// Returns whether `is_it` accepts an entry of the table between `start` and `end`, or the address
+/// that it names; `None` if the table cannot be read.
 fn find_entry(
     table: Table,
     (start, end): (u64, u64),
@@ -168,7 +167,7 @@ fn find_entry(
         if !nofault::read_kernel(at, bytes) {
             return None;
         }
-        // The length of the entries of the first piece holds for all pieces.
+        // The first piece determines the entry length of the table.
         let len = match entry_len {
             Some(len) => len,
             None => table.entry_len(MACHINE.arch, at, bytes, |place| text.contains(place))?,
@@ -186,7 +185,7 @@ fn find_entry(
 struct KernelText([(u64, u64); 2]);
 
 impl KernelText {
-    /// Looks its limits up by `address`.
+    /// Looks up the limits with `address`.
     fn of(mut address: impl FnMut(&'static CStr) -> Option<u64>) -> Option<Self> {
         let mut limits = |from, to| address(from).zip(address(to));
         let text = limits(c"_stext", c"_etext")?;

@@ -2,9 +2,9 @@
 
 //! The type information of the running kernel and its modules.
 //!
-//! It is read from sysfs when a definition first needs it. The kernel's is kept until
-//! ferroprobe is unloaded, a module's until that module is unloaded. If the kernel has
-//! none, names and members cannot be used, and the refusal says so.
+//! It is read from sysfs when a definition first needs it. The kernel's is kept until ferroprobe is
+//! unloaded, a module's until that module is unloaded. If the kernel has none, names and members
+//! are refused with this reason.
 
 use crate::{
     engine::{
@@ -19,7 +19,7 @@ use crate::{
 };
 use kernel::{prelude::*, str::CString, sync::Arc};
 
-/// Most bytes of type information that are read; the kernel's has about six million.
+/// Most bytes of type information; the kernel's has about six million.
 const MAX_BLOB: usize = 64 << 20;
 
 /// The type information of the kernel, or of a module.
@@ -72,8 +72,8 @@ impl Cache {
         }
     }
 
-    /// Calls `look` with the type information that holds for `module`, or for the kernel;
-    /// with `None` if there is none.
+    /// Calls `look` with the type information for `module`, or for the kernel; with `None` if there
+    /// is none.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Cache {
         })
     }
 
-    /// Forgets the type information of `module`, which is being unloaded: another module
-    /// of that name may be loaded later.
+    /// Forgets the type information of `module`, which is being unloaded: another module of that
+    /// name may be loaded later.
     pub(crate) fn forget(&mut self, module: &[u8]) {
         self.module.take_if(|(known, _)| **known == *module);
     }
@@ -123,13 +123,13 @@ impl Cache {
         let path = CString::try_from_fmt(fmt!("kernel/btf/{text}"));
         let types = path.and_then(|path| Types::read(&path, Some(kernel)));
         let types = if_there(types)?;
-        // Only the last module's is kept.
+        // Only one module's is kept.
         self.module = types.clone().map(|types| (known, types));
         Ok(types)
     }
 }
 
-/// Returns `None` if type information cannot be read for another reason than memory.
+/// Turns all errors except lack of memory into `None`.
 fn if_there(read: Result<Arc<Types>>) -> Result<Option<Arc<Types>>, AllocError> {
     match read {
         Err(error) if error == ENOMEM => Err(AllocError),
@@ -137,8 +137,8 @@ fn if_there(read: Result<Arc<Types>>) -> Result<Option<Arc<Types>>, AllocError> 
     }
 }
 
-/// Returns the first argument of `definition` that means different things in different functions: a
-/// parameter's name, or a member of what a parameter points to.
+/// Returns the first argument of `definition` whose meaning depends on the function: a parameter's
+/// name, or a member behind a parameter.
 pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
     definition.args.iter().find(|arg| {
         let first = arg.expression.steps.first().map(|step| &step.action);
@@ -158,14 +158,14 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
         let by_source = match arg.expression.origin {
             Origin::Name(_) | Origin::AllArguments | Origin::Variable { .. } => true,
             Origin::ReturnValue => !arg.spec.explicit,
-            // An argument without a name gets the name of the parameter.
-            // Types tell how many bits an argument of a tracepoint has.
+            // An unnamed argument gets the parameter's name. For a tracepoint's argument, the type
+            // tells its size.
             Origin::Argument(_) => {
                 definition.kind.arguments != ArgumentsFrom::Registers || arg.at == arg.text_at
             }
             _ => false,
         };
-        // They tell whether it is a dentry or a file.
+        // The type tells whether it is a dentry or a file.
         let by_source = by_source || arg.spec.path.is_some() || arg.spec.base.is_structure();
         let is_typed =
             |action: &StepKind| matches!(action, StepKind::Members(_) | StepKind::Cast { .. });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Gives CPUs that come the memory that those which are not present do without.
+//! Gives memory to CPUs that are added.
 //!
-//! Firmware announces CPUs that could be added, often many times as many as there are. Each has a
-//! ring of a few sub-buffers in each instance, and no working memory. The kernel tells that a CPU
-//! has come with the lock of CPU hotplug held, for which tasks with the registry lock may wait.
-//! So the memory is given a moment later: until then the ring overwrites early, and hits that
-//! need working memory are missed. Histograms have tables for the CPUs that were present when
+//! Firmware announces CPUs that could be added, often many times the present number. Each of them
+//! has a ring of a few sub-buffers in each instance, and no working memory. The kernel reports an
+//! added CPU with the CPU hotplug lock held, for which tasks with the registry lock may wait. So
+//! memory is allocated a moment later: until then the ring overwrites early, and hits that need
+//! working memory are missed. Histograms have tables for the CPUs present when they were set;
+//! others count in a shared table.
 //! they were set; others count in a table that all share.
 
 use crate::{
@@ -18,12 +19,12 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Milliseconds until what has failed is tried again.
+/// Milliseconds until a failed attempt is repeated.
 const AGAIN: u32 = 1000;
 
 /// Watches until it is dropped. Must not be dropped with the registry lock held.
 pub(crate) struct Arrivals {
-    /// Dropped first, because it starts the work.
+    /// Dropped first, because it schedules the work.
     _arrivals: ArrivalWatch<ArrivalHandler>,
     work: Arc<Delayed<Giving>>,
 }
@@ -44,7 +45,7 @@ impl Arrivals {
             _arrivals: arrivals,
             work,
         };
-        // For those that have come since the tracer was made.
+        // For CPUs that were added since the tracer was made.
         this.work.start(0);
         Ok(this)
     }

@@ -2,9 +2,8 @@
 
 //! Checks the clock `local` once a second while probes are armed.
 //!
-//! A hit also compares the counter with the kernel's clock if the previous event is a
-//! while ago. So this check finds differences that were small at each hit, or that make
-//! hits slow.
+//! A hit also compares the counter with the kernel's clock if the previous event is long ago. So
+//! this check finds differences that were small at each hit, or that slow hits down.
 
 use crate::{
     kapi::work::{self, Delayed},
@@ -29,8 +28,8 @@ impl Looks {
         Ok(Self(Delayed::new(LookAtClock(tracer.clone()))?))
     }
 
-    /// Starts the checks unless they run. The first is immediate: while no probe was
-    /// armed the clock was not checked, perhaps for long.
+    /// Starts the checks unless they are running. The first is immediate, because the clock was not
+    /// checked while no probe was armed.
     ///
     /// Context: process.
     pub(crate) fn start(&self) {

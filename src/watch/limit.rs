@@ -2,8 +2,8 @@
 
 //! `hit_limit`: an event whose probe is hit too often is disabled.
 //!
-//! A hit does not check the limit. Once a second, while probes are armed, their hit
-//! counters are compared with the values of a second ago, on each CPU.
+//! A hit does not check the limit. Once a second, while probes are armed, each CPU's hit counters
+//! are compared with their values a second ago.
 
 use crate::{
     events::registry,
@@ -19,8 +19,8 @@ use kernel::{prelude::*, sync::Arc};
 /// Milliseconds between two checks of the counters.
 const INTERVAL: u32 = 1000;
 
-/// A pause lasts at least this many times as long as the check before it: with very many
-/// probes and CPUs the checks must not become a load.
+/// A pause lasts at least this many times as long as the check before it, so that the checks do not
+/// become a load with very many probes and CPUs.
 const PAUSE: u64 = 50;
 
 /// Checks the probes, and the clock of their events, while a probe is armed. Must not be

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Probes in modules that are loaded and unloaded.
+//! Notifies the registry of modules that are loaded and unloaded.
 //!
 //! The kernel calls the handler with its notifier chain locked; no holder of the registry
 //! lock takes that lock.

@@ -56,8 +56,10 @@ expect_failure() {
 	fi
 }
 
-# expect_equal ACTUAL EXPECTED WHAT
+# expect_equal ACTUAL EXPECTED WHAT: that neither of them is there is no equality: use
+# expect_nothing for what should be empty.
 expect_equal() {
+	[ -n "$1$2" ] || fail "$3: both are empty"
 	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
 }
 
@@ -159,6 +161,9 @@ misses() { awk -v event="$1" '$1 == event { print $3 }' kprobe_profile; }
 # records EVENT: print the trace's lines of one event.  count_records counts.
 records() { grep -F " $1: " trace || :; }
 count_records() { records "$1" | wc -l; }
+
+# task_exits: a task is made, by kernel_clone(), and ends, by do_exit().
+task_exits() { (exit 0); }
 
 # arg_register N: print the register that holds a function's N-th argument (from 1).
 arg_register() {

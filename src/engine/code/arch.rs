@@ -2,9 +2,8 @@
 
 //! The supported architectures.
 //!
-//! The architecture is a value, not a compile-time choice, so that the host tests all of
-//! them. What differs between them is in the trait [`Isa`], which one file for each
-//! implements; only this file names these.
+//! The architecture is a value, not a compile-time choice, so that the host tests all of them. Each
+//! is one implementation of the trait [`Isa`]; only this file names the implementations.
 
 pub mod calling;
 pub mod isa;
@@ -23,7 +22,7 @@ pub enum Arch {
     Arm64,
 }
 
-/// The properties of a machine on which the meaning of a definition depends.
+/// The properties of a machine that the meaning of a definition depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     /// The architecture, which determines the registers.
@@ -41,7 +40,7 @@ impl Arch {
         Self::X86_64
     };
 
-    /// Returns what is particular to the architecture.
+    /// Returns the implementation of the architecture.
     pub const fn isa(self) -> &'static dyn Isa {
         match self {
             Self::X86_64 => &x86_64::X86_64,

@@ -14,8 +14,8 @@
 //! - sequence: the numbers of the symbols in the order of their names, as three bytes each,
 //!   the highest first.
 //!
-//! It is read through [`TableMemory`], which may fail. The caller compares an address with what
-//! the kernel returns, because the format of the table is not stable.
+//! It is read through [`TableMemory`], which may fail. As its format may change, the caller
+//! compares an address with the one that the kernel's own lookup returns.
 
 mod block;
 mod index;
@@ -80,7 +80,7 @@ impl<'a, M: TableMemory> SymbolTable<'a, M> {
     /// Returns the index, in the order of names, of the first symbol that is not before `name`.
     fn first_from(&mut self, name: &[u8]) -> Option<u32> {
         let (mut low, mut high) = (0, self.count);
-        // The comparisons of a search are nodes of a tree: this is the number of the node.
+        // The comparisons of all searches form a tree: this is the number of the node.
         let mut node = 1usize;
         while low < high {
             let middle = low.midpoint(high);
@@ -134,7 +134,7 @@ impl<'a, M: TableMemory> SymbolTable<'a, M> {
         let mut is_type = true;
         let mut rest = name;
         while length > 0 {
-            // As far as the block goes.
+            // Up to the end of the block.
             let block = self.names.rest(self.memory, at)?;
             let here = usize::try_from(length)
                 .unwrap_or(usize::MAX)
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn similar_symbols_are_found() {
-        use crate::engine::refusal::nearest::Nearest;
+        use crate::engine::refusal::suggest::distance::Nearest;
 
         let long = "long_".repeat(30);
         let mut symbols = std::vec![

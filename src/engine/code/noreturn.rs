@@ -2,11 +2,11 @@
 
 //! Functions that never return.
 //!
-//! Neither the symbol table nor BTF tells. The list is of functions that are likely to be
-//! probed, of those that the kernel declares `__noreturn` (`tools/objtool/noreturns.h`), and
-//! of the system calls that end in them.
+//! Neither the symbol table nor BTF marks them. The list has functions that are likely to be
+//! probed: some that the kernel declares `__noreturn` (`tools/objtool/noreturns.h`), and the system
+//! calls that end in them.
 
-/// In the order of their names.
+/// Sorted by name.
 const NAMES: &[&str] = &[
     "__arm64_sys_exit",
     "__arm64_sys_exit_group",

@@ -9,7 +9,7 @@
 //! `arch/arm64/kernel/probes/kprobes.c`. If the kernel would accept a probe that cannot
 //! work, the refusal is ours, and a verdict tells the origin of the refusal.
 //!
-//! The kernel still decides last: what the facts do not contain is not judged here.
+//! The kernel has the last word: it may refuse for reasons that the facts do not contain.
 
 use crate::engine::code::insn::exclusive::{CodeWords, Exclusives};
 use crate::sys::AllocError;
@@ -38,9 +38,8 @@ use self::text::FunctionText;
 use self::walk::{Walk, WalkStep};
 
 /// A function whose offsets are judged.
-///
-/// Creating one is free. What takes a walk over the whole function is done when it is first
-/// needed: finding its end, and on arm64 its exclusive sequences, which take memory.
+/// Cheap to create. Whatever takes a walk over the whole function is done on first use: finding its
+/// end, and on arm64 its exclusive sequences, which also take memory.
 #[derive(Debug)]
 pub struct Placement<'a> {
     function: JudgedFunction<'a>,
@@ -60,8 +59,7 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Returns it with `end`, which another placement of the same function has found by the
-    /// same facts.
+    /// Sets `end`, which another placement of the same function found from the same facts.
     pub fn with_end(self, end: End) -> Self {
         Self {
             end: Cell::new(Some(end)),
@@ -134,12 +132,12 @@ impl<'a> Placement<'a> {
         Map::of(self)
     }
 
-    /// Returns the locations from `from` on that may be other users' probes: an int3, or a
-    /// jump out of the function, as an optimised probe has. Of a filled gap at the end only
-    /// the first int3 is one.
+    /// Returns the locations from `from` on that may be other users' probes: an int3, or a jump out
+    /// of the function like that of an optimised probe. Of a gap filled with int3 at the end, only
+    /// the first counts.
     ///
-    /// If the caller finds that one is a probe, it adds it to the facts and continues
-    /// behind it: the code that the probe hid may change what follows.
+    /// If one turns out to be a probe, the caller adds it to the facts and continues behind it,
+    /// because the hidden code may change what follows.
     pub fn suspects(&self, from: usize) -> Suspects<'_, 'a> {
         Suspects::of(&self.text, from)
     }
@@ -168,14 +166,14 @@ impl<'a> Placement<'a> {
         (0..self.text.count()).filter_map(move |index| isa.jump_table(&self.text, start, index))
     }
 
-    /// Returns the functions for which it must be known whether they return, if
-    /// [`End::is_doubtful`].
+    /// Returns the called functions that decide where this one ends, if [`End::is_doubtful`]: it
+    /// matters whether they return.
     pub fn last_calls(&self) -> impl Iterator<Item = u64> + use<'_, 'a> {
         end::last_calls(&self.text, &self.function.facts)
     }
 
-    /// Returns the address of the trap into which every call of the function runs. If it
-    /// belongs to a BUG, the function does not return.
+    /// Returns the address of the trap that every call of the function reaches. If it belongs to a
+    /// BUG, the function does not return.
     pub fn certain_trap(&self) -> Option<u64> {
         end::certain_trap(&self.text).map(|offset| self.text.address(offset))
     }
@@ -191,8 +189,8 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// Functions of the kernel that do not return; a function may end behind a call of one. All
-/// other calls are assumed to return.
+/// Kernel functions that do not return: their caller may end behind the call. All other calls are
+/// assumed to return.
 pub const NO_RETURN: &[&core::ffi::CStr] = &[
     c"__fortify_panic",
     c"__kunit_abort",

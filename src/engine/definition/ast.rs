@@ -45,7 +45,7 @@ pub enum Place {
     Symbol {
         /// Symbol with its module, as written.
         name: Vec<u8>,
-        /// Which of the symbols of that name.
+        /// Selects among symbols of the same name.
         which: Which,
         /// Bytes from the symbol.
         offset: u32,
@@ -74,7 +74,7 @@ pub struct PairSide {
     pub group: Vec<u8>,
     /// Its name.
     pub event: Vec<u8>,
-    /// The fields by which the two are found together.
+    /// The fields by which the two hits are matched.
     pub keys: Vec<Vec<u8>>,
     /// Column of the group.
     pub at: usize,
@@ -96,9 +96,9 @@ impl fmt::Display for PairSide {
 pub enum Which {
     /// The only one.
     Only,
-    /// `#N`: number N in the order of `/proc/kallsyms`, counted from 1.
+    /// `#N`: the N-th in the order of `/proc/kallsyms`, counted from 1.
     Number(u16),
-    /// `#*`: each of them. A definition of all becomes a definition of each.
+    /// `#*`: each of them, as a probe of its own.
     All,
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for Which {
 }
 
 impl Place {
-    /// Returns whether it is each symbol of a name.
+    /// Returns whether it selects each symbol of a name.
     pub fn is_each(&self) -> bool {
         matches!(
             self,
@@ -180,12 +180,12 @@ pub struct Definition {
     pub place_at: usize,
     /// The fetch arguments.
     pub args: Vec<Argument>,
-    /// On which hits of the other event it fires.
-    // In a box: few have one, and definitions are passed on by value.
+    /// The filter on the hits of the other event.
+    // Boxed: few definitions have one, and definitions are passed by value.
     pub condition: Option<Box<Condition>>,
 }
 
-/// A filter of the event that a definition names: `if FILTER`.
+/// A filter in a definition: `if FILTER`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Condition {
     /// The filter.
@@ -244,7 +244,7 @@ impl Definition {
         out.write_char('\n')
     }
 
-    /// Returns group and name of the event that it names as its location.
+    /// Returns group and name of the event that is its location.
     pub fn attached_to(&self) -> Option<(&[u8], &[u8])> {
         match &self.place {
             Place::Event { group, event } => Some((group, event)),
@@ -368,14 +368,14 @@ pub enum Origin {
     Variable {
         /// The data symbol.
         name: Vec<u8>,
-        /// What follows the name, `->`, `.` or `[` first.
+        /// The members behind the name, beginning with `->`, `.` or `[`.
         path: Vec<u8>,
-        /// Column of that.
+        /// Column of the members.
         path_at: usize,
     },
     /// A bare name: a parameter known from BTF, or the syntax of 2009.
     Name(Vec<u8>),
-    /// A field of the other event, or `$comm` if it has none of that name.
+    /// A field of the other event, or `$comm` if that event has no such field.
     Field(Vec<u8>),
 }
 
@@ -388,7 +388,7 @@ pub struct Step {
     pub at: usize,
 }
 
-/// What a step does with its input value.
+/// The operation of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// `+|-[u]OFFSET(...)`: the value is an address to read from.
@@ -400,25 +400,25 @@ pub enum StepKind {
     },
     /// `this_cpu_ptr(...)`: the value becomes an address of this CPU's copy.
     ThisCpu,
-    /// `->MEMBER.MEMBER->MEMBER` by the type that BTF gives the value: without the first `->`, but
-    /// with a first `.` or `[`.
+    /// `->MEMBER.MEMBER->MEMBER`, by the BTF type of the value. Stored without a leading `->`, but
+    /// with a leading `.` or `[`.
     Members(Vec<u8>),
-    /// `(STRUCT[,FIELD])...->MEMBER...`: as [`StepKind::Members`], by a named type.
+    /// `(STRUCT[,FIELD])...->MEMBER...`: like [`StepKind::Members`], by a named type.
     Cast(Cast),
 }
 
-/// A typecast and the members that are followed from it.
+/// A typecast and the members behind it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cast {
     /// Name of the structure.
     pub structure: Vec<u8>,
     /// Column of the name.
     pub structure_at: usize,
-    /// The member of the structure at which the value points.
+    /// The member of the structure that the value points to (`container_of()`).
     pub field: Option<Vec<u8>>,
     /// Column of that member.
     pub field_at: usize,
-    /// The members to follow, without the leading arrow; empty if others follow them.
+    /// The members, without a leading arrow; empty if a later step has them.
     pub members: Vec<u8>,
 }
 
@@ -448,7 +448,7 @@ impl Deletion {
         let has_names =
             same(&self.group, &definition.group) && same(&self.event, &definition.event);
         if definition.kind == ProbeKind::Synthetic {
-            // As in the kernel, its fields do not matter.
+            // As in the kernel, the fields are ignored.
             return has_names;
         }
         has_names
@@ -471,7 +471,7 @@ impl Deletion {
 }
 
 impl Deletion {
-    /// As [`Deletion::matches`], of a pair: its second event is the first word behind the place.
+    /// [`Deletion::matches`] for a pair, whose second event is the first word behind the place.
     fn matches_pair(&self, definition: &Definition) -> bool {
         let same = |wanted: &Option<Vec<u8>>, name: &[u8]| {
             wanted.as_ref().is_none_or(|wanted| **wanted == *name)
@@ -488,7 +488,7 @@ impl Deletion {
     }
 }
 
-/// Returns what follows `#N`, or `#*`, at the start of `text` if it denotes `which`.
+/// Returns the text behind `#N` or `#*` at the start of `text`, if that equals `which`.
 fn behind_which(text: &[u8], which: Which) -> Option<&[u8]> {
     let Some(text) = text.strip_prefix(b"#") else {
         return (which == Which::Only).then_some(text);
@@ -502,7 +502,8 @@ fn behind_which(text: &[u8], which: Which) -> Option<&[u8]> {
     (number.map(Which::Number) == Some(which)).then_some(rest)
 }
 
-/// Returns whether `text` denotes `place`. Offsets and addresses match in any base.
+/// Returns whether `text` denotes `place`. Offsets and addresses are compared as numbers, in any
+/// base.
 fn same_place(text: &[u8], place: &Place) -> bool {
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {

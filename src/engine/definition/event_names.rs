@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The words of `set_event`: what one means, what all of a write choose, and which wait.
+//! The words of `set_event`: parsing one, combining those of a write, and those that wait for a
+//! module.
 
 mod awaited;
 mod chosen;

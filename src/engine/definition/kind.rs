@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kinds of probes: a row for each says what tells it from the others.
+//! The kinds of probes, one row each.
 
 use core::ops::Deref;
 
@@ -15,56 +15,54 @@ pub const MAX_PAIRS: u32 = 1 << 20;
 /// The properties of a kind.
 #[derive(Debug)]
 pub struct Row {
-    /// The letter that starts such a definition; no definition starts with the letter of a
-    /// kind that has no grammar of the location.
+    /// The letter that starts a definition. Unused for a kind without a `location`.
     pub letter: char,
-    /// Group of such an event if the definition names none.
+    /// Group of events without a group in their definition.
     pub default_group: &'static str,
-    /// How the location is written; `None` if no definition defines such probes: these events
-    /// always exist.
+    /// The grammar of the location; `None` for predefined events, which have no definition.
     pub location: Option<Location>,
-    /// What is written behind the location, in a definition as it is listed.
+    /// Suffix of the location in a listed definition.
     pub suffix: &'static str,
-    /// The kind of a definition with this letter whose location ends in `%return`.
+    /// The kind if the location ends in `%return`.
     pub returning: Option<ProbeKind>,
-    /// The same if the location is a list of patterns.
+    /// The kind if the location ends in `%return` and is a list of patterns.
     pub returning_many: Option<ProbeKind>,
-    /// The largest number that may follow the letter: how many concurrent calls or pairs can be
-    /// followed. `None` if no number may follow.
+    /// The limit of the number behind the letter: concurrent calls or open pairs. `None` if there
+    /// is no such number.
     pub most_followed: Option<u32>,
-    /// Whether it is hit when a function returns: then there are a return value, a return
-    /// address and a duration.
+    /// Whether a function's return fires it: then it has a return value, a return address and a
+    /// duration.
     pub is_return: bool,
     /// The origin of the function's arguments.
     pub arguments: ArgumentsFrom,
-    /// Why a definition cannot name registers, if it cannot.
+    /// Why registers cannot be fetched, if they cannot.
     pub no_registers: Option<&'static str>,
-    /// Why a definition cannot name words of the stack, if it cannot.
+    /// Why words of the stack cannot be fetched, if they cannot.
     pub no_stack: Option<&'static str>,
-    /// The class of its records.
+    /// The class of the records.
     pub class: &'static Class,
     /// What reports the hits.
     pub mechanism: Mechanism,
 }
 
-/// How a location is written, and how an event is called whose definition gives no name.
+/// The grammar of a location, and how an event without a name is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A symbol with an offset, or an address. The event is called by letter and location.
+    /// A symbol with an offset, or an address. The event is named after letter and location.
     Text,
-    /// The name of a function, or a list of patterns. The event is called by the function and
-    /// whether it begins or returns.
+    /// The name of a function, or a list of patterns. The event is named after the function, with
+    /// `__entry` or `__exit`.
     Function,
-    /// The name of a tracepoint. The event is called as the tracepoint.
+    /// The name of a tracepoint. The event has the tracepoint's name.
     Tracepoint,
-    /// The names of another event. The event is called as that one.
+    /// The names of another event. The event has the other event's name.
     Event,
-    /// The names of two events, with their keys. The event is called as the second one.
+    /// The names of two events, with keys. The event has the second event's name.
     Pair,
 }
 
 impl Location {
-    /// Returns what stands for such a location in a remedy.
+    /// Returns an example of such a location, for remedies.
     pub fn example(self) -> &'static str {
         match self {
             Self::Text => "SYMBOL",
@@ -81,17 +79,17 @@ impl Location {
 pub enum ArgumentsFrom {
     /// The registers and the stack, if the location is the entry of a function.
     Registers,
-    /// The same, as ftrace keeps them at the entry of a function.
+    /// Registers and stack as ftrace saves them at the entry of a function.
     Entry,
-    /// What was saved when the function began.
+    /// Values that were saved at the function's entry.
     Saved,
-    /// What a tracepoint passes. Its function has one parameter before them, for its own use.
+    /// The arguments of a tracepoint. Its function has one parameter before them, for its own use.
     Passed,
     /// The fields of an event.
     Fields,
 }
 
-/// What reports the hits of a kind.
+/// The mechanism that reports the hits of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
     /// A kprobe.
@@ -141,7 +139,7 @@ macro_rules! kinds {
     };
 }
 
-/// A kind of which little is special.
+/// The row of a kprobe, from which the others differ.
 const PLAIN: Row = Row {
     letter: 'p',
     default_group: "kprobes",
@@ -158,7 +156,7 @@ const PLAIN: Row = Row {
     mechanism: Mechanism::Entry,
 };
 
-/// An event that always exists.
+/// The row of a system call's event, which is predefined.
 const CALL: Row = Row {
     letter: 's',
     default_group: "syscalls",
@@ -181,7 +179,7 @@ const FUNCTION: Row = Row {
     ..PLAIN
 };
 
-/// An event that others cause.
+/// The row of an event that other events cause.
 const CAUSED: Row = Row {
     arguments: ArgumentsFrom::Fields,
     no_registers: Some("an event has fields, and no registers"),
@@ -191,7 +189,7 @@ const CAUSED: Row = Row {
     ..PLAIN
 };
 
-// Where kinds share a letter, the first is that of a location without `%return`.
+// Of the kinds with one letter, the one for locations without `%return` comes first.
 kinds! {
     /// Before the instruction at its location is executed.
     Probe {
@@ -263,7 +261,7 @@ kinds! {
         location: Some(Location::Event),
         ..CAUSED
     }
-    /// When an event ends what another one has begun.
+    /// When the second event of a pair is hit.
     Pair {
         letter: 'b',
         default_group: "pairs",
@@ -271,7 +269,7 @@ kinds! {
         most_followed: Some(MAX_PAIRS),
         ..CAUSED
     }
-    /// When an action of a trigger makes it.
+    /// When an action of a histogram emits it.
     Synthetic {
         letter: 's',
         default_group: "synthetic",
@@ -282,8 +280,8 @@ kinds! {
 }
 
 impl ProbeKind {
-    /// Returns the kind of a definition that starts with `letter`, if its location does not end
-    /// in `%return`.
+    /// Returns the kind of a definition that starts with `letter`, for a location without
+    /// `%return`.
     pub fn by_letter(letter: u8) -> Option<(Self, Location)> {
         Self::ALL.iter().find_map(|&kind| {
             let location = kind.location?;

@@ -33,7 +33,7 @@ use location::{attached, function, generated_name, one_symbol, place, tracepoint
 pub use fetcharg::BEGIN;
 pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
 
-/// Names that no argument may have, because the record has fields with these names.
+/// Names that arguments cannot have: they are fields of the record.
 pub const RESERVED_NAMES: [&[u8]; 9] = [
     b"common_type",
     b"common_flags",
@@ -49,9 +49,9 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// All definitions, each behind its letter.
+    /// Any definition, starting with its letter.
     Letters,
-    /// Synthetic events alone, without a letter, and `!` before what is deleted.
+    /// Synthetic events only, without a letter; `!` deletes.
     Synthetic,
 }
 
@@ -132,7 +132,7 @@ fn deletion(command: &Command, head: Span<'_>) -> Result<Deletion, Error> {
     })
 }
 
-/// Makes `definition`, which is of each of several places, one of `place`.
+/// Replaces the location of `definition`, which had several places, by `place`.
 ///
 /// # Errors
 ///
@@ -145,8 +145,7 @@ pub fn set_place(definition: &mut Definition, place: Place) -> Result<(), Error>
     Ok(())
 }
 
-/// Parses a definition of the kind, and with the grammar of the location, that its letter is
-/// for.
+/// Parses a definition whose letter stands for this kind and this grammar of the location.
 fn definition(
     command: &Command,
     head: Span<'_>,
@@ -192,7 +191,7 @@ fn definition(
     };
     let event = match event {
         Some(event) => event.to_vec()?,
-        // Each of them has a name.
+        // Each of the tracepoints has its own name.
         None if location == Location::Tracepoint && place.is_each() => Vec::new(),
         None => generated_name(kind, &place)?,
     };
@@ -226,7 +225,7 @@ fn definition(
     if let Some(word) = words.find(|word| *word.bytes == *b"if") {
         return Err(no_condition(word));
     }
-    // As in the kernel, it is looked at first.
+    // As in the kernel, the filter is parsed before the arguments.
     definition.condition = condition::parse(command, end)?;
     for n in first_arg..end {
         if let Some(word) = command.word(n) {
@@ -237,7 +236,7 @@ fn definition(
     Ok(definition)
 }
 
-/// Returns the refusal of the word `if`, with which no argument begins.
+/// Returns the refusal of `if` in an argument's position.
 #[cold]
 fn no_condition(word: Span<'_>) -> Error {
     word.error(Kind::NoBtfarg).with_detail(format_args!(
@@ -245,8 +244,7 @@ fn no_condition(word: Span<'_>) -> Error {
     ))
 }
 
-/// Returns the refusal of a definition of that kind without a location; `names` is what stands
-/// behind its colon.
+/// Returns the refusal of a definition without a location; `names` stands behind the colon.
 #[cold]
 fn no_place(at: usize, (kind, location): (ProbeKind, Location), names: Option<Span<'_>>) -> Error {
     let (letter, place) = (kind.letter, location.example());
@@ -259,8 +257,7 @@ fn no_place(at: usize, (kind, location): (ProbeKind, Location), names: Option<Sp
     ))
 }
 
-/// Returns the number of instances that `text`, the part between the letter and the colon,
-/// requests; 0 if it is empty.
+/// Parses the number between letter and colon; returns 0 if there is none.
 fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
     match text.first() {
         None => return Ok(0),
@@ -286,7 +283,7 @@ fn maxactive(text: Span<'_>, kind: ProbeKind) -> Result<u32, Error> {
     }
 }
 
-/// Returns the index of the first word behind the location and what it excludes.
+/// Returns the index of the first word behind the location and its exclusions.
 fn first_argument(command: &Command) -> usize {
     let excludes = |n: &usize| {
         command
@@ -381,7 +378,7 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
     })
 }
 
-/// Parses the two sides of the colon and checks that they fit.
+/// Parses expression and type, and checks that they fit.
 fn typed_expression(
     text: Span<'_>,
     type_text: Option<Span<'_>>,
@@ -447,7 +444,7 @@ fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     }
 }
 
-/// Returns the name of the field of a pair that `text` is, `$FIELD` or `$begin.FIELD`.
+/// If `text` is a field of a pair, `$FIELD` or `$begin.FIELD`, returns its name.
 fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
     let name = text
         .strip_prefix(b"$")
@@ -456,8 +453,7 @@ fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
     (lex::is_identifier(name) && name.len() <= MAX_ARG_NAME_LEN).then_some(name)
 }
 
-/// Returns the name of an argument whose definition gives none: its text if that is a valid
-/// name, otherwise `argN` by its position.
+/// Returns the name of an argument without one: its text if that is a valid name, otherwise `argN`.
 pub(in crate::engine) fn generated_arg_name(
     text: &[u8],
     index: usize,

@@ -3,8 +3,8 @@
 //! The ready-made events: a table of definitions of tracepoints that have the names, the fields
 //! and the text of the kernel's own events.
 //!
-//! Nothing is made of a row before somebody uses the event. The definitions name members and
-//! parameters, so BTF has the last word: where the kernel has other ones, the event is not made.
+//! A row has no cost until its event is first used. The definitions name members and parameters,
+//! which are checked against BTF: the event is not available on a kernel that lacks one.
 //!
 //! Source: the kernel's `include/trace/events`, of 7.2 and 7.3.
 
@@ -25,7 +25,7 @@ pub use row::ReadyRow;
 pub struct ReadyGroup {
     /// Its name.
     pub name: &'static str,
-    /// The events. Of several with one name, the first fits that the kernel has the members for.
+    /// The events. If rows have the same name, the first whose members the kernel has is used.
     pub rows: &'static [ReadyRow],
 }
 

@@ -5,8 +5,8 @@
 use crate::engine::language::types::Type;
 use crate::sys::has_cgroups;
 
-/// What stands for the path of the task's cgroup, or for its id, where the index of an argument is
-/// expected: no event has so many arguments.
+/// Takes the place of an argument's index for the path or the id of the task's cgroup. No event has
+/// so many arguments.
 pub const CGROUP: u8 = u8::MAX;
 
 /// A number of the current task.
@@ -16,7 +16,7 @@ pub enum TaskNumber {
     Process,
     /// `$nspid`: its pid in its own pid namespace.
     OwnPid,
-    /// `$nstgid`: the pid of its process in that namespace.
+    /// `$nstgid`: the pid of its process in its own pid namespace.
     OwnProcess,
     /// `$cgroup`: the id of its cgroup in the default hierarchy.
     Cgroup,
@@ -31,18 +31,18 @@ const NAMES: [(&[u8], TaskNumber); 4] = [
 ];
 
 impl TaskNumber {
-    /// Returns the number of which `text`, with its `$`, is the variable.
+    /// Returns the number that the variable `text` stands for; `text` begins with `$`.
     pub(in crate::engine) fn of_variable(text: &[u8]) -> Option<Self> {
         Self::named(text.strip_prefix(b"$")?)
     }
 
-    /// As [`Self::of_variable`], without the `$`.
+    /// Like [`Self::of_variable`], without the `$`.
     pub(in crate::engine) fn named(name: &[u8]) -> Option<Self> {
         let mut all = NAMES.iter();
         all.find(|(known, _)| *known == name).map(|&(_, it)| it)
     }
 
-    /// Returns why no task has it; `None` if tasks have it.
+    /// Returns why the kernel does not have the number; `None` if it does.
     pub(in crate::engine) fn why_missing(self) -> Option<&'static str> {
         (self == Self::Cgroup && !has_cgroups()).then_some(NO_CGROUPS)
     }
@@ -52,7 +52,7 @@ impl TaskNumber {
         NAMES.iter().map(|&(name, _)| name)
     }
 
-    /// Returns its type where a definition gives none.
+    /// Returns the default type.
     pub(in crate::engine) fn base(self) -> Type {
         match self {
             Self::Process | Self::OwnPid | Self::OwnProcess => Type::S32,
@@ -60,7 +60,7 @@ impl TaskNumber {
         }
     }
 
-    /// Returns why nothing is read from there.
+    /// Returns why it cannot be dereferenced.
     pub(in crate::engine) fn no_address(self) -> &'static str {
         match self {
             Self::Process | Self::OwnPid | Self::OwnProcess => "a pid is no address",

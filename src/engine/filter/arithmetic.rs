@@ -2,10 +2,10 @@
 
 //! Arithmetic on a field before it is compared: `(n & 7) == 4`, `size % 512 != 0`.
 //!
-//! Behind a field is one operator and one number. `&`, `|` and `^` take parentheses: in C they bind
-//! less closely than `==`, and `n & 4` alone is a test of its own.
+//! A field is followed by one operator and one number. `&`, `|` and `^` require parentheses: in C
+//! they bind weaker than `==`, and `n & 4` alone is a test.
 
-/// What is made of a field.
+/// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     And,
@@ -24,13 +24,12 @@ pub(super) enum Operator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arithmetic {
     pub(super) operator: Operator,
-    /// For a division not 0 and at most `i64::MAX`, for a shift less than 64.
+    /// Nonzero and at most `i64::MAX` for a division, less than 64 for a shift.
     pub(super) by: u64,
 }
 
 impl Arithmetic {
-    /// Returns `value` as the operator makes it, modulo 2^64. It has a sign if it is `signed`, and
-    /// then so has the result.
+    /// Applies the operator to `value`, modulo 2^64. Both value and result are signed if `signed`.
     ///
     /// Context: any.
     pub(super) fn of(self, value: u64, signed: bool) -> u64 {

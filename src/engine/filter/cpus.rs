@@ -9,8 +9,8 @@ use crate::sys::Vec;
 /// Largest number of CPUs that a kernel supports.
 const MAX_CPUS: u64 = 8192;
 
-/// Parses a list such as `0,2-5`, and appends the set to `words`. `all` is all CPUs, `N` the
-/// `last` one; of `0-15:2/4` there are the first two of each four. An item may be empty.
+/// Parses a list such as `0,2-5`, and appends the set to `words`. `all` means all CPUs, `N` the CPU
+/// `last`, and `0-15:2/4` the first two of each four. An item may be empty.
 pub(super) fn append(list: Span<'_>, last: u64, words: &mut Vec<u64>) -> Result<(), Error> {
     let start = words.len();
     let mut rest = Some(list);
@@ -42,7 +42,7 @@ pub(super) fn append(list: Span<'_>, last: u64, words: &mut Vec<u64>) -> Result<
     }
 }
 
-/// The first `used` CPUs of each `group` from `low` to `high`.
+/// The first `used` CPUs in each group of `group`, from `low` to `high`.
 struct CpuRange {
     low: u64,
     high: u64,
@@ -82,7 +82,7 @@ impl CpuRange {
     }
 }
 
-/// Returns what is before and behind the first `separator`.
+/// Splits at the first `separator`.
 fn split(text: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let (before, behind) = text.split_at_checked(text.iter().position(|&b| b == separator)?)?;
     Some((before, behind.get(1..)?))

@@ -12,8 +12,8 @@ use crate::engine::util::steps::StepBudget;
 use crate::engine::util::text::up_to_nul;
 
 impl Filter {
-    /// Returns whether to record a hit of the probe with this `program`, if the filter
-    /// compares one register with one number; `None` for any other filter.
+    /// Evaluates the filter for a hit of the probe with `program`, if it compares one register with
+    /// one number; `None` for any other filter.
     ///
     /// `program` must be a program of the event for which the filter was compiled.
     ///
@@ -25,7 +25,7 @@ impl Filter {
         Some(single.accepts(value))
     }
 
-    /// Returns whether to record a hit of the probe with this `program`.
+    /// Evaluates the filter for a hit of the probe with `program`: whether to record it.
     ///
     /// `program` must be a program of the event for which the filter was compiled.
     ///
@@ -52,10 +52,10 @@ impl Filter {
     }
 }
 
-/// What an element of an array takes that is read.
+/// Cost of reading an array element.
 const STEPS_OF_ELEMENT: usize = 8;
 
-/// What a text takes that is read, or a piece of one.
+/// Cost of reading a text, or a piece of one.
 const STEPS_OF_READING: usize = 32;
 
 /// Extends the sign of a value of `width` bytes.
@@ -85,7 +85,7 @@ impl Filter {
         }
     }
 
-    /// As [`Filter::holds`], for a value that must be fetched.
+    /// [`Filter::holds`], for a value that must be fetched.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn argument_holds<E: Env>(
@@ -155,7 +155,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether `term`, which compares two numbers of the hit, is true for it.
+    /// Evaluates `term`, which compares two numbers of the hit.
     ///
     /// Context: any.
     #[inline(never)]
@@ -212,8 +212,8 @@ impl Filter {
         }
     }
 
-    /// Takes `count` steps; returns whether they are over now, and then counts the hit as one for
-    /// which the filter takes too many, unless they were before.
+    /// Takes `count` steps. Returns whether the budget is exhausted, and counts the hit when that
+    /// happens.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn takes(&self, count: usize, steps: &mut StepBudget) -> bool {
@@ -224,7 +224,7 @@ impl Filter {
         self.ends(steps)
     }
 
-    /// Returns whether `steps`, of which there were some, are over; then counts the hit.
+    /// Returns whether the budget is exhausted, and then counts the hit.
     #[inline(always)]
     fn ends(&self, steps: &StepBudget) -> bool {
         if steps.are_over() {
@@ -233,9 +233,8 @@ impl Filter {
         steps.are_over()
     }
 
-    /// As [`Filter::text_holds`], of a text that does not fit into [`MAX_TEXT`] bytes. `read`
-    /// passes its pieces on until it is told to stop, and returns `None` if the text cannot be
-    /// read.
+    /// [`Filter::text_holds`], for a text longer than [`MAX_TEXT`] bytes. `read` passes pieces to
+    /// its argument until that tells it to stop, and returns `None` if the text cannot be read.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn long_text_holds(
@@ -248,7 +247,7 @@ impl Filter {
             return false;
         };
         let mut so_far = SoFar::new(pattern, glob);
-        // That the term is true is known only at the end: what is left may be unreadable.
+        // The result counts only at the end: the rest of the text may be unreadable.
         let is_read = read(&mut |piece| {
             so_far.add(piece, steps);
             so_far.decided() != Some(not) && !steps.are_over()
@@ -256,9 +255,8 @@ impl Filter {
         !self.ends(steps) && is_read.is_some() && so_far.is_match() != not
     }
 
-    /// Returns whether one of several strings passes the test, each of which has a NUL behind it,
-    /// but for the last if that is cut. `read` passes them on as in
-    /// [`Filter::long_text_holds`].
+    /// Returns whether one of several strings passes the test. Each ends with a NUL, except the
+    /// last one if it is cut. `read` works as in [`Filter::long_text_holds`].
     #[inline(never)]
     fn any_string_holds(
         &self,
@@ -294,8 +292,7 @@ impl Filter {
             && (is_found || (is_begun && so_far.is_match() != not))
     }
 
-    /// Returns the pattern of a test of a text, whether it is a glob, and whether the text must
-    /// not match it.
+    /// Returns the pattern of a text test, whether it is a glob, and whether the test is negated.
     #[inline(always)]
     fn pattern(&self, test: Test) -> Option<(&[u8], bool, bool)> {
         let Test::Text {
@@ -349,7 +346,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether `text`, up to its NUL, passes the test.
+    /// Evaluates a test on `text`, up to its NUL.
     fn text_holds(&self, test: Test, text: &[u8], steps: &mut StepBudget) -> bool {
         let (Some((pattern, glob, not)), false) = (self.pattern(test), steps.are_over()) else {
             return false;
@@ -365,10 +362,10 @@ impl Filter {
     }
 }
 
-/// How a text that comes in pieces compares with a pattern.
+/// The state of comparing a text, in pieces, with a pattern.
 enum SoFar<'a> {
     Glob(glob::Partial<'a>),
-    /// What must follow, if all before it was the same.
+    /// Equal so far; the rest of the pattern, or `None` at its end.
     Same(Option<&'a [u8]>),
 }
 
@@ -380,7 +377,7 @@ impl<'a> SoFar<'a> {
         }
     }
 
-    /// Adds a piece, up to where `steps` are over.
+    /// Compares a piece, until `steps` are exhausted.
     fn add(&mut self, piece: &[u8], steps: &mut StepBudget) {
         steps.take(STEPS_OF_READING);
         match self {
@@ -405,7 +402,7 @@ impl<'a> SoFar<'a> {
 }
 
 impl Operand {
-    /// Returns the value, if it is known without fetching.
+    /// Returns the operand's value, if that is known without fetching.
     #[inline(always)]
     fn of_hit(self, hit: &Hit) -> Option<u64> {
         Some(match self {
@@ -445,8 +442,8 @@ impl Operand {
     }
 }
 
-/// Returns whether the CPU with this number satisfies the relation to a set of CPUs: `==`
-/// means that the set is that CPU alone, `&` that the CPU is in the set.
+/// Evaluates a test of a CPU number with a set of CPUs: `==` means that the set consists of that
+/// CPU, `&` that it contains the CPU.
 fn cpus_hold(relation: Relation, words: &[u64], cpu: u64) -> bool {
     let word = usize::try_from(cpu / 64).ok().and_then(|n| words.get(n));
     let member = word.is_some_and(|word| word >> (cpu % 64) & 1 != 0);

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be said of a filter in a few instructions.
+//! The gate: the part of a filter that takes few instructions.
 
 use super::terms::{Filter, Single};
 use crate::engine::program::exec::{self, Env};
 use crate::engine::program::fetch::Program;
 
-/// The part of a filter's verdict that takes a few instructions.
+/// The part of a filter's verdict that takes few instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     /// All hits pass.
     is_open: bool,
-    /// Hits pass whose register satisfies the comparison. `None` if the filter must be
-    /// evaluated.
+    /// The filter as one comparison of a register; `None` if the filter must be evaluated.
     single: Option<Single>,
 }
 
 impl Gate {
-    /// The gate that does not decide.
+    /// A gate that decides nothing.
     pub const UNKNOWN: Self = Self {
         is_open: false,
         single: None,
     };
 
-    /// Returns the gate of `filter`; all hits pass without one.
+    /// Returns the gate of `filter`; without a filter, all hits pass.
     pub fn of(filter: Option<&Filter>) -> Self {
         Self {
             is_open: filter.is_none(),
@@ -31,13 +30,13 @@ impl Gate {
         }
     }
 
-    /// Returns whether it compares a register, so that it can reject a hit.
+    /// Returns whether the gate can reject a hit: it compares a register.
     pub fn can_reject(&self) -> bool {
         self.single.is_some()
     }
 
-    /// Returns whether a hit of the probe with this `program` passes; `None` if the filter
-    /// must be evaluated.
+    /// Returns whether a hit of the probe with `program` passes; `None` if the filter must be
+    /// evaluated.
     ///
     /// `program` must be a program of the event for which the filter was compiled.
     ///

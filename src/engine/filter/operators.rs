@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The operators of a filter, and the names beside them, as they are written.
+//! The operators and field names of a filter.
 
 use super::arithmetic::{Arithmetic, Operator};
 use super::terms::Relation;
@@ -20,7 +20,8 @@ pub(super) fn is_name(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-/// Returns the operator at the start of `text` and its length; `~` is not a relation.
+/// Returns the comparison operator at the start of `text` and its length; `None` as relation for
+/// `~`.
 pub(super) fn relation(text: Span<'_>) -> Option<(Option<Relation>, usize)> {
     Some(match text.bytes {
         [b'~', ..] => (None, 1),
@@ -54,23 +55,23 @@ impl Operator {
         })
     }
 
-    /// Returns whether it stands in parentheses only.
+    /// Returns whether the operator requires parentheses.
     fn needs_parentheses(self) -> bool {
         matches!(self, Self::And | Self::Or | Self::Xor)
     }
 }
 
-/// Parses the operator and the number at the start of `text`, if there is an operator that may
-/// stand there; also returns the rest.
+/// Parses an arithmetic operator and its number at the start of `text`, if there is one; also
+/// returns the rest.
 ///
 /// # Errors
 ///
-/// `FILT_ILLEGAL_INTVAL` for a number by which it cannot be done.
+/// `FILT_ILLEGAL_INTVAL` for a number that the operator cannot take.
 pub(super) fn arithmetic(
     text: Span<'_>,
     in_parentheses: bool,
 ) -> Result<Option<(Arithmetic, Span<'_>)>, Error> {
-    /// Cannot be a number with a sign.
+    /// Beyond every signed number.
     const MORE: u64 = 1 << 63;
     let Some((operator, length)) = Operator::at(text) else {
         return Ok(None);
@@ -102,8 +103,8 @@ pub(super) fn arithmetic(
     Ok(Some((Arithmetic { operator, by }, rest)))
 }
 
-/// Returns what is between the parentheses at the start of `text`, and what follows them, if they
-/// enclose arithmetic on a field and are compared: `(FIELD OPERATOR NUMBER) == ...`.
+/// If `text` begins with parentheses around arithmetic on a field, followed by a comparison,
+/// `(FIELD OPERATOR NUMBER) == ...`, returns the contents and the rest.
 pub(super) fn enclosed(text: Span<'_>) -> Option<(Span<'_>, Span<'_>)> {
     let inside = text.strip(b"(")?;
     let (inside, behind) = inside.around(inside.find(b')')?);

@@ -191,7 +191,7 @@ impl Parser<'_> {
         Ok(rest)
     }
 
-    /// Applies the `!` that wait for the part just completed.
+    /// Applies pending `!` operators to the part just completed.
     fn negate(&mut self) {
         while self.waiting.last() == Some(&Waiting::Not) {
             self.waiting.pop();
@@ -201,7 +201,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Joins the parts of the operators in `which` that wait at the end.
+    /// Joins the parts of pending operators in `which`.
     fn reduce(&mut self, which: &[Waiting]) -> Result<(), Error> {
         while let Some(operator) = self.waiting.last().copied().filter(|w| which.contains(w)) {
             self.waiting.pop();
@@ -253,8 +253,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns the target that `exit` denotes: that of term `exit / 2`, for true if `exit`
-    /// is even, otherwise for false.
+    /// Returns the target that `exit` denotes: of term `exit / 2`, the true target if `exit` is
+    /// even, otherwise the false target.
     fn target(&mut self, exit: u16) -> Option<&mut u16> {
         let term = self.list.get_mut(usize::from(exit / 2))?;
         Some(if exit % 2 == 0 {

@@ -12,7 +12,7 @@ use crate::engine::language::types::Shown;
 use crate::engine::record::fields::no_field;
 use crate::engine::record::{Field, Layout, Role};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::util::address;
 use crate::engine::util::errno;
 use crate::engine::util::text::Plain;
@@ -23,13 +23,13 @@ pub trait LookupFunctions {
     /// Returns the first address of the function called `name`, and the address behind it.
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)>;
 
-    /// As [`LookupFunctions::named`], for the function that contains `address`.
+    /// Like [`LookupFunctions::named`], for the function that contains `address`.
     fn around(&mut self, address: u64) -> Option<(u64, u64)>;
 
-    /// Considers functions whose names may be similar to what `nearest` looks for.
+    /// Passes functions with similar names to `nearest`.
     fn each_similar(&mut self, _nearest: &mut Nearest<'_>) {}
 
-    /// Returns the greatest number that a CPU can have.
+    /// Returns the largest possible CPU number.
     fn last_cpu(&self) -> u32;
 }
 
@@ -41,7 +41,6 @@ const CGROUP_ID: Operand = Operand::Argument {
     signed: false,
 };
 
-/// Its path.
 const CGROUP_PATH: Operand = Operand::Text {
     index: CGROUP,
     count: 1,
@@ -51,11 +50,11 @@ const CGROUP_PATH: Operand = Operand::Text {
 pub(super) struct Terms<'a> {
     pub(super) layout: &'a Layout,
     pub(super) functions: &'a mut dyn LookupFunctions,
-    /// Patterns of the terms on text.
+    /// Patterns of text terms.
     pub(super) patterns: Vec<u8>,
-    /// Sets of CPUs of the terms.
+    /// CPU sets of terms.
     pub(super) cpus: Vec<u64>,
-    /// What is made of fields before they are compared.
+    /// Arithmetic on operands of terms.
     pub(super) arithmetic: Vec<Arithmetic>,
 }
 
@@ -113,7 +112,7 @@ impl Terms<'_> {
         Ok((operand, parsed.0, parsed.1))
     }
 
-    /// Parses `OP NUMBER` behind arithmetic on a field; `behind` is what follows its parentheses.
+    /// Parses `OP NUMBER` behind arithmetic on a field; `behind` is the text after the parentheses.
     #[inline(never)]
     fn made<'s>(
         &mut self,
@@ -174,8 +173,8 @@ impl Terms<'_> {
         Some(fields.find(|field| *field.name == *name)?.base.shown())
     }
 
-    /// Parses the value of `FIELD OP VALUE` if it is an address or the name of an error, as the
-    /// field is shown; `None` if it is not.
+    /// Parses the value of `FIELD OP VALUE` if it is written as the field is shown, as an address
+    /// or the name of an error; `None` if it is not.
     fn shown_value<'s>(
         &mut self,
         shown: Option<Shown>,
@@ -307,7 +306,7 @@ impl Terms<'_> {
         Ok((test, digits.skip(end)))
     }
 
-    /// Returns the operand called `name`: the event's own fields come first.
+    /// Returns the operand called `name`, preferring the event's own fields.
     fn operand_named(&self, name: &[u8]) -> Option<Operand> {
         let mut fields = (0u8..=u8::MAX).zip(&self.layout.fields);
         if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
@@ -338,7 +337,7 @@ impl Terms<'_> {
         }
     }
 
-    /// Returns the refusal of `name`, which is no field.
+    /// Returns the refusal of `name`, which is not a field.
     #[cold]
     #[inline(never)]
     fn no_operand(&self, name: Span<'_>) -> Error {
@@ -398,7 +397,7 @@ impl Terms<'_> {
         ))
     }
 
-    /// Returns the refusal of the function `name`, which does not exist.
+    /// Returns the refusal of the unknown function `name`.
     #[cold]
     #[inline(never)]
     fn no_function(&mut self, name: Span<'_>) -> Error {
@@ -513,7 +512,6 @@ impl Terms<'_> {
     }
 }
 
-/// Returns the operand for an argument.
 fn argument(index: u8, field: &Field) -> Operand {
     let count = field.count.unwrap_or(1);
     if field.base.is_text() && !field.base.is_structure() {
@@ -532,7 +530,7 @@ fn argument(index: u8, field: &Field) -> Operand {
 }
 
 impl Operand {
-    /// Returns whether it is a number, or an array of numbers.
+    /// Returns whether the operand is a number, or an array of numbers.
     fn is_number(self) -> bool {
         !matches!(
             self,
@@ -545,7 +543,7 @@ impl Operand {
     }
 }
 
-/// Returns the text to which `operand` points; text is returned unchanged.
+/// Returns the operand for the text that `operand` points to; a text is returned unchanged.
 fn pointer(operand: Operand, user: bool) -> Option<Operand> {
     match operand {
         Operand::Argument {
@@ -636,8 +634,8 @@ fn number<'s>(
     ))
 }
 
-/// Returns the refusal of an order between the number `text`, which is below all that a field of
-/// `width` bytes without a sign can be, and such a field.
+/// Returns the refusal of ordering an unsigned field of `width` bytes against a negative number
+/// `text`.
 #[cold]
 #[inline(never)]
 fn no_sign(text: Span<'_>, width: u8) -> Error {
@@ -649,9 +647,8 @@ fn no_sign(text: Span<'_>, width: u8) -> Error {
     ))
 }
 
-/// Returns the refusal of an order between the number `text`, which is above all that a signed
-/// field of `width` bytes can be, and such a field. `low` is the number with the same bits that
-/// the field can be.
+/// Returns the refusal of ordering a signed field of `width` bytes against the number `text`, which
+/// is too large for it. `low` has the same bits and is in range.
 #[cold]
 #[inline(never)]
 fn never_high(text: Span<'_>, low: i64, width: u8) -> Error {

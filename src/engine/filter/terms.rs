@@ -10,7 +10,7 @@ use crate::engine::record::Header;
 use crate::engine::util::glob;
 use crate::sys::{AtomicU64, Vec};
 
-/// What is known about a hit before its arguments are fetched.
+/// The part of a hit that is known before its arguments are fetched.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
     /// The record's header.
@@ -30,15 +30,15 @@ pub struct Hit {
 pub struct Filter {
     pub(super) text: Vec<u8>,
     pub(super) terms: Vec<Term>,
-    /// Patterns of the terms on text.
+    /// Patterns of text terms.
     pub(super) patterns: Vec<u8>,
-    /// Sets of CPUs of the terms, 64 in a word.
+    /// CPU sets of terms, 64 CPUs in a word.
     pub(super) cpus: Vec<u64>,
-    /// What is made of fields before they are compared.
+    /// Arithmetic on operands of terms.
     pub(super) arithmetic: Vec<Arithmetic>,
-    /// The filter as a single comparison, if it is one.
+    /// The filter as a single comparison, if possible.
     pub(super) single: Option<Single>,
-    /// The hits for which it took too many steps.
+    /// The number of hits that exhausted the step budget.
     pub(super) exhausted: Exhausted,
 }
 
@@ -64,7 +64,7 @@ impl Exhausted {
     }
 }
 
-/// It is not what makes filters differ.
+/// The number does not take part in comparisons of filters.
 impl PartialEq for Exhausted {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -73,9 +73,8 @@ impl PartialEq for Exhausted {
 
 impl Eq for Exhausted {}
 
-/// Most steps of a hit's filter: of a pattern on each byte of a text, of a byte that is compared,
-/// and so on. They take less than a millisecond. A term for which none are left is as one whose
-/// operand cannot be read.
+/// Step budget of one evaluation: a step is, for example, a pattern tried on one byte of a text.
+/// The budget takes less than a millisecond. Without steps left, a term counts as unreadable.
 pub(super) const MOST_STEPS: u32 = 1 << 16;
 
 /// Target of a term: the filter is true.
@@ -90,7 +89,7 @@ impl Filter {
         text.trim_ascii() == b"0"
     }
 
-    /// Returns the number of hits for which it took more steps than it may.
+    /// Returns the number of hits that exhausted the step budget.
     pub fn exhausted(&self) -> u64 {
         self.exhausted.0.load_relaxed()
     }
@@ -101,12 +100,11 @@ impl Filter {
     }
 }
 
-/// Most bytes of a pattern and a NUL: the kernel's `MAX_FILTER_STR_VAL`. A longer text is
-/// compared in pieces.
+/// Most bytes of a pattern and a NUL: the kernel's `MAX_FILTER_STR_VAL`. Longer texts are compared
+/// in pieces.
 pub(super) const MAX_TEXT: usize = 256;
 const _: () = assert!(MAX_TEXT - 1 <= glob::LONGEST);
 
-/// A term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) operand: Operand,
@@ -159,21 +157,20 @@ pub(super) enum Operand {
 /// The test that the operand must pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
-    /// The relation to a number; both are signed or both are not.
+    /// Relation to a number; both signed or both unsigned.
     Number {
         relation: Relation,
         value: u64,
         signed: bool,
     },
-    /// The relation of what the arithmetic `made_by` makes of the operand to a number; all are
-    /// signed or all are not.
+    /// Relation of the result of arithmetic `made_by` to a number; all signed or all unsigned.
     Made {
         made_by: u16,
         relation: Relation,
         value: u64,
         signed: bool,
     },
-    /// The relation to another number of the same hit, with `offset` added.
+    /// Relation to another number of the hit, plus `offset`.
     Field {
         relation: Relation,
         other: Operand,
@@ -181,15 +178,15 @@ pub(super) enum Test {
     },
     /// Whether the operand is inside or outside a range.
     Range { start: u64, end: u64, outside: bool },
-    /// The relation to a set of CPUs, `len` words from `start`.
+    /// Relation to a set of CPUs, `len` words from `start`.
     Cpus {
         relation: Relation,
         start: u16,
         len: u16,
     },
-    /// Whether the operand has the bytes of the pattern from `start`, or has not.
+    /// Equality with the bytes of the pattern from `start`.
     Bytes { start: u16, not: bool },
-    /// Whether the operand matches the pattern of `len` bytes from `start`, or does not.
+    /// Match with the pattern of `len` bytes from `start`.
     Text {
         start: u16,
         len: u16,
@@ -211,7 +208,6 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    /// Returns whether it is an order.
     pub(super) fn is_order(self) -> bool {
         matches!(
             self,
@@ -235,7 +231,7 @@ impl Relation {
         }
     }
 
-    /// As `holds`, for numbers of any sign.
+    /// Like `holds`, for mixed signs.
     pub(super) fn holds_between(self, left: i128, right: i128) -> bool {
         match self {
             Relation::Equal => left == right,
@@ -254,19 +250,19 @@ impl Relation {
 pub(super) struct Single {
     /// The argument, which is not an array.
     pub(super) index: u8,
-    /// Number of the 64 bits that the argument lacks.
+    /// Number of bits that the argument lacks to 64.
     unused: u8,
     relation: Relation,
     signed: bool,
-    /// Whether the value's sign is extended.
+    /// Whether the value is sign-extended.
     extended: bool,
-    /// The result if the relation is true.
+    /// The verdict if the relation is true.
     on_true: bool,
     value: u64,
 }
 
 impl Single {
-    /// Returns `terms` as a single comparison, if they are one.
+    /// Returns `terms` as a single comparison, if possible.
     pub(super) fn of(terms: &[Term]) -> Option<Self> {
         let &[term] = terms else { return None };
         let Operand::Argument {
@@ -300,8 +296,8 @@ impl Single {
         })
     }
 
-    /// Returns whether to record a hit with this value of the argument, from its lowest bit
-    /// on.
+    /// Returns whether to record a hit whose argument has this value. Bits above the argument's
+    /// width are ignored.
     ///
     /// Context: any.
     #[inline(always)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Binds the actions of a histogram that is about to be set: to variables, to fields, which
-//! become variables, and to synthetic events.
+//! Binds the actions of a new histogram to variables, fields and synthetic events. A field that an
+//! action uses becomes a variable.
 
 use super::action_parse::{is_keyword, matched, WrittenAction, WrittenHandler};
 use super::expr_parse::{is_expression, qualified, ExprContext, ParsedValue};
@@ -19,16 +19,15 @@ use crate::engine::record::Layout;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
-/// A parameter is bound, or another histogram has to be set first.
+/// The result of binding a parameter: a reference, or a histogram that must be set first.
 enum Param {
     Bound(VarRef),
     Needs(FieldHistogram),
 }
 
 impl HistRequest<'_> {
-    /// Binds the actions of a histogram that is to be set on an event with `layout`. Returns the
-    /// histogram that has to be set before, if one is needed: then the trigger has to be parsed
-    /// anew behind it.
+    /// Binds the actions of this histogram, which is about to be set on an event with `layout`. If
+    /// another histogram must be set first, returns that one; set it, then parse the trigger again.
     ///
     /// # Errors
     ///
@@ -42,7 +41,7 @@ impl HistRequest<'_> {
         let Some(mut inter) = self.spec.inter.take() else {
             return Ok(None);
         };
-        // What the trigger defines is not needed any more to find fields.
+        // From here on fields are found without the variables that the trigger defines.
         let matched = matched(&self.written)?;
         let mut binder = Binder {
             layout,
@@ -60,7 +59,7 @@ impl HistRequest<'_> {
         Ok(None)
     }
 
-    /// Refuses a variable that a histogram of the event has.
+    /// Refuses a variable name that another histogram of the event already defines.
     fn check_names(&self, scope: &dyn HistScope) -> Result<(), Error> {
         let own = OnEvent::named(scope.own());
         for name in &self.names {
@@ -72,7 +71,7 @@ impl HistRequest<'_> {
     }
 }
 
-/// What actions are bound with.
+/// The state of binding.
 struct Binder<'p, 'a> {
     layout: &'p Layout,
     scope: &'p dyn HistScope,
@@ -119,8 +118,8 @@ impl<'a> Binder<'_, 'a> {
         Ok(None)
     }
 
-    /// Returns the reference to the variable that is tracked, where its value is kept, and whether
-    /// it has a sign. A text and a stack are not tracked: their value is an address, which stays.
+    /// Returns the reference to the tracked variable `text`, where its value is kept, and whether
+    /// it is signed. Refuses texts and stacks: their value is an address, which does not change.
     fn track(&mut self, text: Span<'_>, hidden: &[u8]) -> Result<(u8, usize, bool), Error> {
         let Some(name) = text.strip(b"$") else {
             return Err(text.error(Kind::OnxNotVar));
@@ -142,7 +141,7 @@ impl<'a> Binder<'_, 'a> {
         Ok((number, self.inter.track(), signed))
     }
 
-    /// Makes variables of the fields that are saved.
+    /// Makes variables of the fields that `save()` names.
     fn save(&mut self, written: &WrittenAction<'a>) -> Result<(), Error> {
         let mut all = self.inter.variables.iter();
         if all.any(|var| var.role == VarRole::Saved) {
@@ -156,7 +155,7 @@ impl<'a> Binder<'_, 'a> {
         Ok(())
     }
 
-    /// Binds the parameters of a synthetic event; returns what it gets.
+    /// Binds the parameters of a synthetic event; returns the references that supply its fields.
     fn trace(
         &mut self,
         written: &WrittenAction<'a>,
@@ -193,7 +192,7 @@ impl<'a> Binder<'_, 'a> {
         Ok(Ok(args))
     }
 
-    /// Binds a parameter; returns it with its part behind the event.
+    /// Binds one parameter; returns it with the part of its name behind the event.
     fn param(
         &mut self,
         text: Span<'a>,
@@ -249,7 +248,7 @@ impl<'a> Binder<'_, 'a> {
         ))
     }
 
-    /// Parses a field of the own event.
+    /// Makes a variable of a field of the histogram's own event.
     fn field(&mut self, text: Span<'a>) -> Result<ParsedValue, Error> {
         if is_expression(text) {
             return Err(text.error(Kind::FieldVarParseFail));
@@ -269,7 +268,7 @@ impl<'a> Binder<'_, 'a> {
     }
 
     fn add(&mut self, role: VarRole, name: Span<'_>, parsed: ParsedValue) -> Result<usize, Error> {
-        // A field is a variable that is referred to.
+        // The field becomes a variable, and the parameter a reference to it.
         let refs = self.inter.refs.0.len();
         if role == VarRole::Field && refs >= MAX_REFS {
             return Err(name.error(Kind::TooManyFieldVars));
@@ -278,7 +277,7 @@ impl<'a> Binder<'_, 'a> {
         Ok(self.inter.add(role, (name.bytes, parsed.text), value)?)
     }
 
-    /// Returns a reference to a variable that the trigger names itself.
+    /// Returns a reference to the variable `name`, if this trigger defines it.
     fn own(&self, name: &[u8]) -> Option<VarRef> {
         let mut all = self.inter.variables.iter();
         let found = all.find(|var| is_named(var, name))?;
@@ -301,7 +300,7 @@ fn own_ref(at: usize, shape: ValueShape) -> VarRef {
     }
 }
 
-/// Returns `refusal` of a field as the kernel calls it, with what else is known.
+/// Returns `refusal` of a field with the kernel's `kind`, and with its details.
 fn instead(refusal: Error, kind: Kind) -> Error {
     if !matches!(
         refusal.kind,
@@ -325,7 +324,7 @@ fn count_mismatch(event: Span<'_>, fields: &[SynthField]) -> Error {
 }
 
 impl SynthField {
-    /// Returns the field that holds values of this shape.
+    /// Returns the synthetic field that holds values of `shape`.
     fn of(shape: ValueShape) -> Self {
         Self {
             sort: shape.sort,
@@ -334,8 +333,8 @@ impl SynthField {
         }
     }
 
-    /// Returns whether it can hold such a value: a number must have its size and sign, as in
-    /// the kernel.
+    /// Returns whether this field can hold values of `shape`. As in the kernel, size and sign of a
+    /// number must match.
     fn takes(&self, shape: ValueShape) -> bool {
         let is_number = self.sort == ValueSort::Number;
         let has_size = (self.size, self.signed) == (shape.size, shape.signed);

@@ -10,14 +10,14 @@ use crate::engine::language::lex::Span;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
 
-/// An action as it is written.
+/// An action as it is written, not yet bound.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WrittenAction<'a> {
     pub(super) handler: WrittenHandler<'a>,
     pub(super) sort: ActionSort,
-    /// The word before the parenthesis.
+    /// The word before the parenthesis: `save`, `trace`, `snapshot` or the name of an event.
     pub(super) word: Span<'a>,
-    /// The synthetic event that it emits; empty if it emits none.
+    /// The synthetic event to emit, or empty.
     pub(super) event: Span<'a>,
     pub(super) params: Vec<Span<'a>>,
 }
@@ -57,7 +57,6 @@ pub fn may_snapshot(text: &[u8]) -> bool {
     text.windows(ACTION.len()).any(|part| part == ACTION)
 }
 
-/// Returns whether `word` is an action.
 pub(super) fn is_action(word: Span<'_>) -> bool {
     let mut handlers = [&b"onmatch("[..], b"onmax(", b"onchange("].into_iter();
     handlers.any(|handler| word.bytes.starts_with(handler))
@@ -121,7 +120,7 @@ impl<'a> WrittenAction<'a> {
 
     fn add_params(&mut self, text: Span<'a>) -> Result<(), Error> {
         for param in pieces(text, b',') {
-            // The keyword has the event as its first one.
+            // The first parameter of the keyword `trace` is the event.
             if self.params.len() > MAX_PARAMS {
                 return Err(param.error(Kind::TooManyParams));
             }
@@ -135,7 +134,7 @@ impl<'a> WrittenAction<'a> {
     }
 }
 
-/// Returns what an action with this word does. As in the kernel, the beginning of the word decides.
+/// Returns the kind of action for `word`. As in the kernel, a prefix decides.
 fn sort_of(word: Span<'_>) -> ActionSort {
     match word.bytes {
         word if word.starts_with(b"save") => ActionSort::Save,
@@ -161,7 +160,7 @@ fn match_of<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Er
     Ok(OnEvent::named((group.bytes, event.bytes)))
 }
 
-/// Returns the events that actions match.
+/// Returns the events that `onmatch()` handlers name.
 pub(super) fn matched<'a>(written: &[WrittenAction<'a>]) -> Result<Vec<OnEvent<'a>>, AllocError> {
     let mut matched = Vec::new();
     for action in written {
@@ -172,7 +171,7 @@ pub(super) fn matched<'a>(written: &[WrittenAction<'a>]) -> Result<Vec<OnEvent<'
     Ok(matched)
 }
 
-/// Makes the actions as they are written, which are not bound yet.
+/// Returns the actions as written, before they are bound.
 pub(super) fn unbound(written: &[WrittenAction<'_>]) -> Result<Vec<HistAction>, AllocError> {
     let mut actions = Vec::new();
     for action in written {

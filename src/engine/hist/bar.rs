@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shares of a whole, as numbers and as bars.
+//! Percentages and bars.
 
 use core::fmt::{self, Write};
 
-/// Returns 10,000 times the quotient, as the kernel rounds it; `None` if the whole is too
-/// small.
+/// Returns the quotient times 10,000, rounded like the kernel; `None` if `whole` is too small.
 pub(super) fn percentage(part: u64, whole: u64) -> Option<u64> {
     if whole == 0 {
         return (part == 0).then_some(0);
@@ -16,7 +15,7 @@ pub(super) fn percentage(part: u64, whole: u64) -> Option<u64> {
     part.checked_div(whole / 10_000)
 }
 
-/// Writes `length` marks and blanks up to `width`.
+/// Writes `length` marks, padded with blanks to `width`.
 pub(super) fn write_bar(out: &mut dyn Write, mark: char, length: u64, width: u64) -> fmt::Result {
     for n in 0..width {
         out.write_char(if n < length { mark } else { ' ' })?;

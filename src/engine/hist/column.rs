@@ -9,41 +9,40 @@ use crate::sys::Vec;
 /// Most keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
 pub const MAX_KEYS: usize = 4;
 
-/// Most values besides the number of hits. The kernel has two.
+/// Most values besides `hitcount`. The kernel has two.
 pub const MAX_VALUES: usize = 6;
 
-/// Most orders of sorting: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
+/// Most sort keys: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
 pub const MAX_SORTS: usize = 2;
 
-/// Words of a text as a key, if it has no fixed length.
+/// Words of a string key of variable length.
 pub(super) const TEXT_WORDS: u8 = 32;
 
-/// Bytes of such a text, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
+/// Bytes of such a string, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
 pub const TEXT_SIZE: usize = TEXT_WORDS as usize * 8;
 
-/// Bytes into which a text is read: more than a key has room for.
+/// Bytes of the buffer into which a string is read: larger than a key, so that a cut is noticed.
 pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
 
-/// What a text that is cut as a key has in place of its NUL.
+/// The last byte of a string key that was cut, in place of its NUL.
 pub const CUT: u8 = 1;
 
 /// Frames of a stack as a key or a variable: the kernel's `HIST_STACKTRACE_DEPTH`.
 pub(super) const KEPT_FRAMES: usize = 16;
 
-/// Frames of a stack that are looked for: one more, of which only matters whether there is one, not
-/// which.
+/// Frames that are looked up: one more than are kept, to learn whether the stack is deeper.
 pub const STACK_DEPTH: usize = KEPT_FRAMES + 1;
 
 /// Words of a user's stack as a key: the process, and the frames.
 pub(super) const USER_STACK_WORDS: usize = 1 + KEPT_FRAMES;
 
-/// A bit that all addresses in the kernel have, and processes and user addresses have not. The
-/// last frame of a kernel's stack lacks it if there are more frames, and the process of a user's
-/// stack has it then.
+/// The top bit. It is set in kernel addresses and clear in user addresses and pids. To mark a stack
+/// deeper than [`KEPT_FRAMES`], the last frame of a kernel stack has it clear, and the pid of a
+/// user stack has it set.
 pub(super) const HIGH_BIT: u64 = 1 << 63;
 
-/// Most words of all keys together: a text and a stack, as in the kernel. A text of a fixed length
-/// takes fewer.
+/// Most words of all keys together: a string and a stack, as in the kernel. A string of fixed
+/// length takes fewer.
 pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + KEPT_FRAMES;
 
 /// Words of a task's name.
@@ -52,39 +51,38 @@ pub const COMM_WORDS: usize = 2;
 /// A key.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Its name, as it is shown.
+    /// The name, as shown.
     pub name: Vec<u8>,
-    /// Where it comes from.
+    /// The source.
     pub source: KeySource,
-    /// How it is changed and shown.
+    /// How it is transformed and shown.
     pub modifier: Modifier,
-    /// How a hit changes it: [`Modifier::step`].
+    /// How a hit transforms it, see [`Modifier::step`].
     pub step: KeyStep,
 }
 
-/// How a hit changes a number that is a key. It has few kinds, so that a hit soon knows it.
+/// How a hit transforms a numeric key: [`Modifier`] reduced to what the hit path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStep {
-    /// Not at all.
+    /// Unchanged.
     None,
-    /// As [`Modifier::Log2`].
+    /// See [`Modifier::Log2`].
     Log2,
-    /// To the start of its bucket of `size` numbers, if it is at most `last`.
+    /// The start of its bucket of `size` numbers, if it is at most `last`.
     Bucket {
-        /// The size.
+        /// Numbers per bucket.
         size: NonZeroU64,
-        /// The greatest number that is not below zero; 0 if the numbers that are not are changed
-        /// as by [`Modifier::SignedLog2`], which leaves 0 as it is.
+        /// The greatest number that is handled as non-negative. 0 for [`Modifier::SignedLog2`].
         last: u64,
     },
 }
 
-/// A value that is folded over the hits with one key.
+/// A value that is folded over the hits of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Value {
-    /// Its name, as it is shown.
+    /// The name, as shown.
     pub name: Vec<u8>,
-    /// Where it comes from.
+    /// The source.
     pub source: KeySource,
     /// How it is folded.
     pub fold: Fold,
@@ -92,32 +90,32 @@ pub struct Value {
     pub modifier: Modifier,
 }
 
-/// Where a key or a value comes from.
+/// The source of a key or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// The argument with this index, a number of `width` bytes.
+    /// Numeric argument `index`.
     Argument {
-        /// The index.
+        /// Index of the argument.
         index: u8,
         /// Bytes.
         width: u8,
-        /// Whether its sign is extended.
+        /// Whether it is sign-extended.
         signed: bool,
     },
-    /// The argument with this index, an array.
+    /// Array argument `index`.
     Array {
-        /// The index.
+        /// Index of the argument.
         index: u8,
-        /// Elements.
+        /// Number of elements.
         count: u8,
-        /// What they are.
+        /// Type of the elements.
         of: ArrayElement,
     },
-    /// The argument with this index, a text.
+    /// String argument `index`.
     Text {
-        /// The index.
+        /// Index of the argument.
         index: u8,
-        /// Words that it takes as a key.
+        /// Words of the key.
         words: u8,
     },
     /// `common_type`.
@@ -138,16 +136,15 @@ pub enum KeySource {
     Stack,
     /// `common_ustacktrace`.
     UserStack,
-    /// The address of the probe, or of the function that returns; the number of a system
-    /// call.
+    /// The probe's address, the function of a return probe, or the number of a system call.
     Place,
-    /// The address to which the function returns.
+    /// The return address of the probed function.
     ReturnAddress,
     /// `hitcount`: 1 for each hit.
     Hits,
-    /// What the expression with this index results in.
+    /// The result of expression `index`.
     Computed {
-        /// The index.
+        /// Index of the expression.
         index: u8,
         /// Bytes.
         width: u8,
@@ -156,33 +153,33 @@ pub enum KeySource {
     },
 }
 
-/// What the elements of an array are.  One byte, so that a [`KeySource`] has four.
+/// The type of array elements. One byte, so that [`KeySource`] takes four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayElement {
     /// A character.
     Char,
-    /// Numbers without a sign.
+    /// Unsigned, one byte.
     U8,
-    /// Of two bytes.
+    /// Unsigned, two bytes.
     U16,
-    /// Of four bytes.
+    /// Unsigned, four bytes.
     U32,
-    /// Of eight bytes.
+    /// Unsigned, eight bytes.
     U64,
-    /// Numbers with a sign.
+    /// Signed, one byte.
     S8,
-    /// Of two bytes.
+    /// Signed, two bytes.
     S16,
-    /// Of four bytes.
+    /// Signed, four bytes.
     S32,
-    /// Of eight bytes.
+    /// Signed, eight bytes.
     S64,
 }
 
 const _: () = assert!(size_of::<KeySource>() == 4);
 
 impl ArrayElement {
-    /// Returns the numbers of `width` bytes; `None` if there are none.
+    /// Returns the type of integers of `width` bytes; `None` for other widths.
     pub(super) fn number(width: u8, signed: bool) -> Option<Self> {
         Some(match (width, signed) {
             (1, false) => Self::U8,
@@ -197,7 +194,7 @@ impl ArrayElement {
         })
     }
 
-    /// Returns the bytes of an element, and whether its sign is extended.
+    /// Returns the bytes of an element, and whether it is signed.
     fn shape(self) -> (u8, bool) {
         match self {
             Self::Char | Self::U8 => (1, false),
@@ -213,7 +210,7 @@ impl ArrayElement {
 }
 
 impl KeySource {
-    /// Returns whether it is a number.
+    /// Returns whether the source is a number.
     pub fn is_number(self) -> bool {
         !matches!(
             self,
@@ -221,8 +218,8 @@ impl KeySource {
         )
     }
 
-    /// Returns its bytes as the kernel's field and whether its sign is shown; of a number, or of
-    /// the elements of an array.
+    /// Returns size in bytes and signedness of the number, or of the array's elements, in the
+    /// kernel's field.
     pub fn shape(self) -> (u8, bool) {
         match self {
             Self::Argument { width, signed, .. } | Self::Computed { width, signed, .. } => {
@@ -237,13 +234,13 @@ impl KeySource {
     }
 }
 
-/// What all numbers below zero are as keys of [`Modifier::SignedLog2`].
+/// The key of all negative numbers with [`Modifier::SignedLog2`].
 pub const BELOW_ZERO: u64 = u64::MAX;
 
-/// How a key or a value is changed and shown. One modifier at most, as in the kernel.
+/// How a key or a value is transformed and shown. At most one modifier, as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifier {
-    /// As a decimal number, text or stack.
+    /// Decimal number, string or stack.
     None,
     /// As a hexadecimal number.
     Hex,
@@ -257,24 +254,24 @@ pub enum Modifier {
     Syscall,
     /// The power of two that the number does not exceed.
     Log2,
-    /// As [`Modifier::Log2`], of a number with a sign: all below zero are one.
+    /// As [`Modifier::Log2`] for signed numbers: all negative ones share one key.
     SignedLog2,
-    /// The start of its bucket of that many numbers.
+    /// The start of a bucket of that many numbers.
     Buckets(NonZeroU64),
-    /// As [`Modifier::Buckets`], of a number with a sign.
+    /// As [`Modifier::Buckets`] for signed numbers.
     SignedBuckets(NonZeroU64),
     /// As the name of an error, or as a number with its sign.
     Errno,
     /// A time in microseconds.
     Usecs,
-    /// The percentage of the sum over all entries.
+    /// Percentage of the sum over all entries.
     Percent,
     /// A bar.
     Graph,
 }
 
 impl Modifier {
-    /// Returns it for a number that has a sign if it is `signed`.
+    /// Returns the signed variant of the modifier if the number is `signed`.
     pub fn of_sign(self, signed: bool) -> Self {
         match self {
             Self::Log2 if signed => Self::SignedLog2,
@@ -283,7 +280,7 @@ impl Modifier {
         }
     }
 
-    /// Returns how a hit changes a key.
+    /// Returns how a hit transforms a key.
     pub fn step(self) -> KeyStep {
         const SIGNED: u64 = u64::MAX >> 1;
         let bucket = |size, last| KeyStep::Bucket { size, last };
@@ -296,7 +293,7 @@ impl Modifier {
         }
     }
 
-    /// Returns how many numbers a bucket has.
+    /// Returns the size of a bucket.
     pub fn bucket(self) -> Option<NonZeroU64> {
         match self {
             Self::Buckets(size) | Self::SignedBuckets(size) => Some(size),
@@ -304,7 +301,7 @@ impl Modifier {
         }
     }
 
-    /// Returns its name in a trigger, without the number of a [bucket](Modifier::bucket).
+    /// Returns the name in a trigger, without the size of a [bucket](Modifier::bucket).
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::None => return None,
@@ -323,21 +320,21 @@ impl Modifier {
     }
 }
 
-/// How a value is folded over the hits.
+/// How values are combined over the hits of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// Their sum, modulo 2^64.
+    /// Sum, modulo 2^64.
     Sum,
-    /// The least.
+    /// Minimum.
     Min,
-    /// The greatest.
+    /// Maximum.
     Max,
-    /// The mean, rounded towards zero.
+    /// Mean, rounded towards zero.
     Avg,
 }
 
 impl Fold {
-    /// Returns its name in a trigger; a sum has none.
+    /// Returns the name in a trigger; a sum has none.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Sum => None,
@@ -348,7 +345,7 @@ impl Fold {
     }
 }
 
-/// One order of sorting.
+/// One sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
     /// What is compared.
@@ -357,7 +354,7 @@ pub struct Sort {
     pub descending: bool,
 }
 
-/// A column of the histogram.
+/// A column that entries can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// The number of hits.
@@ -369,7 +366,7 @@ pub enum Column {
 }
 
 impl Key {
-    /// Returns the number of words that it takes.
+    /// Returns the number of words of the key.
     pub fn words(&self) -> usize {
         match self.source {
             KeySource::Array { count, .. } => usize::from(count),

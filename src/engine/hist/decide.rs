@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What becomes of a trigger, among those that are set.
+//! Compares a new trigger with the event's existing ones.
 
 use super::parse::{HistRequest, Verb};
 use super::spec::Spec;
 use crate::engine::refusal::error::{Error, Kind};
 
-/// A histogram that is set.
+/// An existing histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Existing<'a> {
-    /// What it counts.
+    /// The compiled trigger.
     pub spec: &'a Spec,
-    /// Its filter.
+    /// The filter; without one all hits are counted.
     pub filter: Option<&'a [u8]>,
-    /// Whether it is of the event whose `trigger` was written; otherwise it matters only by
-    /// its name.
+    /// Whether the trigger belongs to the event whose `trigger` was written. Triggers of other
+    /// events matter only if they have the same name.
     pub is_here: bool,
 }
 
-/// What is to be done with a trigger.
+/// What to do with a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Set it with tables of its own.
+    /// Set a histogram with tables of its own.
     Set {
-        /// Whether it does not count yet.
+        /// Whether the new trigger begins paused.
         is_paused: bool,
     },
-    /// Set it with the tables of the existing one with this index, which has its name.
+    /// Set a histogram that shares the tables of existing histogram `with`, which has its name.
     Share {
-        /// The index.
+        /// Index of the existing histogram.
         with: usize,
-        /// Whether it does not count yet.
+        /// Whether the new trigger begins paused.
         is_paused: bool,
     },
-    /// Pause or continue the one with this index.
+    /// Pause or continue existing histogram `index`.
     SetPaused {
-        /// The index.
+        /// Index of the existing histogram.
         index: usize,
-        /// Whether it is paused.
+        /// The new state.
         is_paused: bool,
     },
-    /// Clear the one with this index.
+    /// Clear existing histogram `index`.
     Clear {
-        /// The index.
+        /// Index of the existing histogram.
         index: usize,
     },
 }
 
-/// Returns the index of the histogram of this event that `request`, which is written behind
-/// `!`, removes.
+/// Returns the index of the histogram of this event that `request`, written as `!hist:...`,
+/// removes.
 pub fn find(request: &HistRequest<'_>, existing: &[Existing<'_>]) -> Option<usize> {
     let filter = request.filter.map(|filter| filter.bytes);
     existing
@@ -56,7 +56,7 @@ pub fn find(request: &HistRequest<'_>, existing: &[Existing<'_>]) -> Option<usiz
         .position(|it| it.is_same(&request.spec, filter))
 }
 
-/// Decides what becomes of `request` among the `existing` histograms.
+/// Decides what to do with `request`, given the `existing` histograms.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ pub fn decide(
 }
 
 impl Existing<'_> {
-    /// Returns whether it is of this event, and counts the same hits by the same keys.
+    /// Returns whether it belongs to this event and counts the same hits by the same keys.
     fn is_same(&self, spec: &Spec, filter: Option<&[u8]>) -> bool {
         self.is_here
             && self.spec.name == spec.name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An entry of a table: how a hit is added to it, and how it is read meanwhile.
+//! An entry of a table: adding a hit, and reading while hits are added.
 
 use super::column::Fold;
 use super::word::HistWord;
@@ -18,7 +18,7 @@ pub struct BucketEntry<'a, W> {
 pub struct Read {
     /// The number of hits.
     pub hits: u64,
-    /// Whether hits and values belong together.
+    /// Whether hits and values are consistent.
     pub is_whole: bool,
 }
 
@@ -39,12 +39,12 @@ impl<W: HistWord> BucketEntry<'_, W> {
     pub fn begin(self) {
         self.hits.increment();
         if !self.folded.is_empty() {
-            // What is folded is seen with this hit or later.
+            // Readers that see the folded values also see the begun hit.
             sys::fence_release();
         }
     }
 
-    /// Folds `value` into value `n`.
+    /// Folds `value` into the entry's value `n`.
     ///
     /// Context: any, where the table is written.
     #[inline(always)]
@@ -65,14 +65,14 @@ impl<W: HistWord> BucketEntry<'_, W> {
     #[inline(always)]
     pub fn end(self) {
         if let Some(ended) = self.folded.first() {
-            // What was folded is seen before the end.
+            // Readers that see the end also see the folded values.
             sys::fence_release();
             ended.increment();
         }
     }
 
-    /// Reads the values, as they are folded, to `out`; at most `tries` times until they
-    /// belong together.
+    /// Reads the folded values to `out`. Retries, at most `tries` times, until hits and values are
+    /// consistent.
     ///
     /// Context: any CPU.
     pub fn read(self, tries: usize, out: &mut [u64]) -> Read {
@@ -119,8 +119,7 @@ fn raise(word: &impl HistWord, value: u64) {
 /// The sign bit.
 const SIGN: u64 = 1 << 63;
 
-/// Returns `value` as it is folded: the least and the greatest are found by raising a word
-/// that begins as 0.
+/// Encodes `value` so that minimum and maximum are found by raising a word that begins as 0.
 #[inline(always)]
 fn encode(fold: Fold, signed: bool, value: u64) -> u64 {
     let ordered = if signed { value ^ SIGN } else { value };
@@ -131,7 +130,7 @@ fn encode(fold: Fold, signed: bool, value: u64) -> u64 {
     }
 }
 
-/// Returns the value that was folded.
+/// Reverses [`encode`].
 pub(super) fn decode(fold: Fold, signed: bool, word: u64) -> u64 {
     let ordered = match fold {
         Fold::Sum | Fold::Avg => return word,

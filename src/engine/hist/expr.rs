@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Expressions of numbers, as a hit computes them.
+//! Arithmetic expressions, as a hit evaluates them.
 
 use super::column::{KeySource, KeyStep};
 use super::source::stepped;
 use super::value_shape::ValueShape;
 use crate::sys::Vec;
 
-/// Numbers that a computation holds at the same time: an expression has at most four operands.
+/// Depth of the evaluation stack: an expression has at most four operands.
 const DEPTH: usize = 4;
 
-/// A step of a computation.
+/// A step of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExprStep {
-    /// Takes a number of the hit.
+    /// Pushes a number of the hit.
     Source(KeySource, KeyStep),
-    /// Takes the value of a variable: the reference with this number.
+    /// Pushes the value of the variable that reference `n` names.
     Ref(u8),
-    /// Takes a constant.
+    /// Pushes a constant.
     Constant(u64),
-    /// Replaces the two numbers that were taken last by their sum.
+    /// Replaces the two topmost numbers by their sum.
     Add,
-    /// By their difference.
+    /// Replaces them by their difference.
     Subtract,
-    /// By their product.
+    /// Replaces them by their product.
     Multiply,
-    /// By their quotient; all ones if the divisor is zero, as in the kernel.
+    /// Replaces them by their quotient; by all ones if the divisor is zero, as in the kernel.
     Divide,
-    /// Replaces the two signed numbers that were taken last by their quotient, rounded towards zero; by
-    /// -1 if the divisor is zero, as in the kernel.
+    /// Replaces the two topmost numbers by their signed quotient, rounded towards zero; by -1 if
+    /// the divisor is zero, as in the kernel.
     DivideSigned,
-    /// Changes the sign of the last number.
+    /// Negates the topmost number.
     Negate,
 }
 
 /// An expression.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HistExpr {
-    /// What it is, as it is listed.
+    /// The text, as listed.
     pub text: Vec<u8>,
-    /// How it is computed: operands first.
+    /// The steps, operands first.
     pub(super) steps: Vec<ExprStep>,
-    /// What it results in.
+    /// The type of the result, as far as it is known.
     pub(super) shape: ValueShape,
 }
 
 impl HistExpr {
-    /// Returns whether it needs the time.
+    /// Returns whether it uses the time.
     pub(super) fn has_time(&self) -> bool {
         let is_time = |step: &ExprStep| matches!(step, ExprStep::Source(KeySource::Time, _));
         self.steps.iter().any(is_time)
     }
 
-    /// Returns its value, if it is a constant.
+    /// Returns the value of a constant expression.
     pub(super) fn constant(&self) -> Option<u64> {
         match *self.steps {
             [ExprStep::Constant(value)] => Some(value),
@@ -60,18 +60,18 @@ impl HistExpr {
         }
     }
 
-    /// Returns whether it needs the variable of another histogram.
+    /// Returns whether it uses a variable of another histogram.
     pub(super) fn has_refs(&self) -> bool {
         let is_ref = |step: &ExprStep| matches!(step, ExprStep::Ref(_));
         self.steps.iter().any(is_ref)
     }
 
-    /// Returns whether it is a field in buckets or its logarithm.
+    /// Returns whether the expression is a field with a `log2` or `buckets` modifier.
     pub(super) fn is_stepped(&self) -> bool {
         matches!(&*self.steps, [ExprStep::Source(_, step)] if *step != KeyStep::None)
     }
 
-    /// Computes it for a hit whose numbers `number` returns; `refs` are the values of the variables
+    /// Evaluates it. `number` returns numbers of the hit; `refs` are the values of the variables
     /// that the histogram refers to.
     ///
     /// Context: any.
@@ -112,7 +112,7 @@ impl HistExpr {
     }
 }
 
-/// Returns what `operator` makes of two numbers.
+/// Applies `operator` to two numbers.
 #[inline(always)]
 pub(super) fn result(operator: ExprStep, left: u64, right: u64) -> u64 {
     match operator {
@@ -125,12 +125,12 @@ pub(super) fn result(operator: ExprStep, left: u64, right: u64) -> u64 {
     }
 }
 
-/// Returns the quotient of two numbers with a sign; -1 if the divisor is zero.
+/// Returns the signed quotient; -1 if the divisor is zero.
 fn quotient(left: u64, right: u64) -> u64 {
     // CAST: The bits stay.
     match (left as i64, right as i64) {
         (_, 0) => u64::MAX,
-        // Of the least number it is the same number.
+        // The negation of the least number is the least number.
         (_, -1) => left.wrapping_neg(),
         // CAST: The bits stay.
         (left, right) => left.checked_div(right).unwrap_or(0) as u64,

@@ -2,8 +2,8 @@
 
 //! Parses expressions: fields, variables and constants with `+ - * /`.
 //!
-//! As in the kernel, the operator that is applied last is the last `+` or `-`, or without
-//! these the last `*` or `/`; there are no parentheses but in `-(EXPRESSION)`.
+//! As in the kernel, the root is the last `+` or `-`, or if there is none the last `*` or `/`. The
+//! only parentheses are those of `-(EXPRESSION)`.
 
 use core::fmt::Write;
 
@@ -25,24 +25,22 @@ use crate::sys::Vec;
 /// Most operators of an expression, as in the kernel.
 const MAX_OPERATORS: u8 = 3;
 
-/// A variable as the trigger defines it: `NAME=EXPRESSION`.
+/// A variable that the trigger defines: `NAME=EXPRESSION`.
 #[derive(Clone, Copy)]
 pub(super) struct VarDefinition<'a> {
-    /// Its name.
     pub(super) name: Span<'a>,
-    /// Its expression.
     pub(super) value: Span<'a>,
 }
 
-/// What the expressions of a trigger are parsed with.
+/// The context in which a trigger's expressions are parsed.
 pub(super) struct ExprContext<'p, 'a> {
     pub(super) layout: &'p Layout,
     pub(super) scope: &'p dyn HistScope,
-    /// The variables that the trigger defines itself.
+    /// The variables that this trigger defines.
     pub(super) own: &'p [VarDefinition<'a>],
-    /// The events that its actions match.
+    /// The events that `onmatch()` names.
     pub(super) matched: &'p [OnEvent<'a>],
-    /// The references to variables of others.
+    /// References to variables of other histograms.
     pub(super) refs: &'p mut VarRefs,
 }
 
@@ -53,14 +51,14 @@ struct ExprBuilder {
     text: Vec<u8>,
 }
 
-/// What a part of an expression results in.
+/// A parsed subexpression.
 struct ExprTerm {
     shape: ValueShape,
-    /// Its value, if that is known.
+    /// The value of a constant.
     constant: Option<u64>,
-    /// Where it comes from, if it is not a number that can be computed with.
+    /// The source of a value that is no number: a string or a stack.
     whole: Option<VarSource>,
-    /// The reference to a variable that it is.
+    /// The reference, if the term is a variable.
     reference: Option<u8>,
 }
 
@@ -79,23 +77,21 @@ impl ExprTerm {
     }
 }
 
-/// A value of a hit, as it is parsed.
+/// A parsed value of a hit.
 pub(super) struct ParsedValue {
-    /// Where it comes from.
     pub(super) source: VarSource,
-    /// What it is, as it is listed.
+    /// The text, as listed.
     pub(super) text: Vec<u8>,
-    /// What is known of it.
     pub(super) shape: ValueShape,
 }
 
-/// Returns whether `text` is more than the name of a field with a modifier.
+/// Returns whether `text` is more than a field with a modifier.
 pub(super) fn is_expression(text: Span<'_>) -> bool {
     let is_constant = text.first().is_some_and(|b| b.is_ascii_digit());
     is_constant || text.find(b'$').is_some() || root(text).is_some()
 }
 
-/// Returns the offset of the operator that is applied last, and what it does.
+/// Returns offset and step of the root operator.
 fn root(text: Span<'_>) -> Option<(usize, ExprStep)> {
     let is_sign = |at: usize| {
         !text.take(at).bytes.ends_with(b".sym") || !text.skip(at).bytes.starts_with(b"-offset")
@@ -218,7 +214,7 @@ impl<'a> ExprContext<'_, 'a> {
         Ok(term)
     }
 
-    /// Parses an operand, which must be a number.
+    /// Parses an operand and requires that it is a number.
     fn operand(
         &mut self,
         text: Span<'a>,
@@ -259,8 +255,8 @@ impl<'a> ExprContext<'_, 'a> {
         Ok(ExprTerm::number(term.shape))
     }
 
-    /// Returns the field, or the constant, that `text` stands for, if it is a variable of the
-    /// trigger's own that is no more than this.
+    /// If `text` is a variable of this trigger that merely names a field or a constant, returns
+    /// that.
     pub(super) fn field_of(&self, text: Span<'a>) -> Option<Span<'a>> {
         let (event, name) = qualified(text);
         let variable = name.strip(b"$").filter(|name| !name.bytes.is_empty())?;
@@ -295,8 +291,8 @@ impl<'a> ExprContext<'_, 'a> {
             return self.atom(field, out);
         }
         let own = OnEvent::named(self.scope.own());
-        // A variable of this name that the event has already is the one of this trigger, which
-        // is set: it does not stand for itself.
+        // The event may already have a variable of this name, set by the same trigger. That
+        // variable must not stand for itself.
         let mut all = self.own.iter();
         let except = all
             .any(|it| *it.name.bytes == *variable.bytes)
@@ -375,7 +371,7 @@ impl ExprBuilder {
     }
 }
 
-/// Shows what names an event.
+/// `GROUP.EVENT`, as in a trigger.
 impl core::fmt::Display for OnEvent<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}.{}", Plain(self.group), Plain(self.event))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The hits that are counted in few instructions.
+//! How a hit is counted, chosen when the trigger is parsed, and hits that take few instructions.
 
 use super::column::KeySource;
 use super::source::extend;
@@ -9,24 +9,24 @@ use super::table::EntryShape;
 use crate::engine::program::exec::{self, Arguments, Memory};
 use crate::engine::program::fetch::Program;
 
-/// How a hit is counted: by what key, and what else is known of it.
+/// How a hit is counted: the form of the key, and what else the hit does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpdateBy {
-    /// By one number, which is the claim; there are no values.
+    /// One number, stored in the claim. No values.
     HitsOfWord,
-    /// By one number with the name of its task, or by two numbers; there are no values.
+    /// One number with the task's comm, or two numbers. No values.
     HitsOfWords,
-    /// By one number, which is the claim.
+    /// One number, stored in the claim.
     Word,
-    /// By two numbers.
+    /// Two numbers.
     Pair,
-    /// By any key.
+    /// Any key.
     Any,
-    /// By one number; a hit sets variables, and emits a synthetic event if there is an action.
+    /// One number. The hit sets variables, and emits a synthetic event if there is an action.
     Sets(QuickArgs),
-    /// By one number; all that a hit does is to set a variable to the time.
+    /// One number. The hit only saves the timestamp in a variable.
     Stamps,
-    /// By one number; a hit does nothing without the variables of others.
+    /// One number. The hit does nothing unless the variables of other histograms are set.
     Rejects,
 }
 
@@ -36,7 +36,7 @@ impl UpdateBy {
             return quick;
         }
         let are_numbers = spec.keys.iter().all(|key| key.source.is_number());
-        let only_hits = are_numbers && spec.values.is_empty() && !spec.is_linked();
+        let only_hits = are_numbers && spec.values.is_empty() && !spec.is_inter_event();
         match spec.keys.len() {
             1 if only_hits && EntryShape::of(spec).is_word() => Self::HitsOfWord,
             1 | 2 if only_hits => Self::HitsOfWords,
@@ -47,36 +47,35 @@ impl UpdateBy {
     }
 }
 
-/// What a synthetic event gets, in few instructions.
+/// The arguments of a synthetic event, for the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct QuickArgs {
-    /// Indices in the values of the variables of others, behind which are those of the own ones.
+    /// Indices of values: first those of other histograms' variables, then those of this histogram.
     pub(super) from: [u8; QUICK_ARGS],
-    /// How many there are.
+    /// Number of arguments.
     pub(super) count: usize,
 }
 
 impl QuickArgs {
-    /// Nothing.
+    /// No arguments.
     pub(super) const NONE: Self = Self {
         from: [0; QUICK_ARGS],
         count: 0,
     };
 }
 
-/// Most of these.
+/// Most arguments of [`QuickArgs`].
 pub(super) const QUICK_ARGS: usize = 8;
 
-/// The numbers of a hit that take few instructions.
+/// A hit whose numbers can be read in few instructions.
 ///
 /// Context: any.
 pub trait AtHand {
-    /// Returns what [`Values::number`](super::Values::number) returns; `None` if more than
-    /// registers is needed.
+    /// Like [`Values::number`](super::Values::number); `None` if registers do not suffice.
     fn number(&self, source: KeySource) -> Option<u64>;
 }
 
-/// What is at hand of a probe's hit: registers, and then what else is a number.
+/// A probe's hit: registers, and the other numbers that [`Values`](super::Values) has.
 #[derive(Clone, Copy)]
 pub struct NumberHit<'a, E, P, C>(pub RegisterHit<'a, E, P, C>);
 
@@ -105,14 +104,14 @@ where
     }
 }
 
-/// What is at hand of a probe's hit in registers.
+/// A probe's hit: registers only.
 #[derive(Clone, Copy)]
 pub struct RegisterHit<'a, E, P, C> {
     /// The program of the probe.
     pub program: &'a Program,
-    /// Its registers.
+    /// The registers.
     pub env: &'a E,
-    /// Returns the task's pid.
+    /// Returns the pid.
     pub pid: P,
     /// Returns the number of the CPU.
     pub cpu: C,

@@ -15,10 +15,10 @@ use crate::engine::record::{Layout, Role};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{has_cgroups, Vec};
 
-/// What a name stands for.
+/// What a name refers to.
 enum FoundField {
     Source(KeySource),
-    /// An array of texts, or of what is more than a number.
+    /// An array of strings or structures.
     Array,
     Nothing,
 }
@@ -29,8 +29,8 @@ const CGROUP_PATH: KeySource = KeySource::Text {
     words: TEXT_WORDS,
 };
 
-/// Finds what `name` stands for: the words of histograms come first, then the event's own
-/// fields, then those that all events have, as in the kernel.
+/// Looks up `name`: first the words of histograms, then the event's own fields, then the common
+/// fields, as in the kernel.
 fn find(layout: &Layout, name: &[u8]) -> FoundField {
     match name {
         b"common_timestamp" => return FoundField::Source(KeySource::Time),
@@ -84,7 +84,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
     }
 }
 
-/// What is a key or a value of any event, and no field.
+/// Keys and values that every event has, although they are not fields.
 const OF_HISTOGRAMS: [&str; 4] = [
     "common_stacktrace",
     "common_ustacktrace",
@@ -92,7 +92,7 @@ const OF_HISTOGRAMS: [&str; 4] = [
     "hitcount",
 ];
 
-/// Returns the refusal of `name`, which stands for nothing.
+/// Returns the refusal of the unknown `name`.
 #[cold]
 #[inline(never)]
 fn nothing(name: Span<'_>, layout: &Layout) -> Error {
@@ -104,7 +104,7 @@ fn nothing(name: Span<'_>, layout: &Layout) -> Error {
     }
 }
 
-/// Returns what an array of `base` has, if it is numbers or characters.
+/// Returns the element type of an array of `base`, if that is an integer or a character.
 fn element(base: Type) -> Option<ArrayElement> {
     match base.shown() {
         Shown::Char => Some(ArrayElement::Char),
@@ -125,7 +125,7 @@ pub(super) fn split(text: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     }
 }
 
-/// A field, before it is known as a key or a value.
+/// A parsed field, before it becomes a key or a value.
 struct Parsed<'a> {
     name: Span<'a>,
     source: KeySource,
@@ -159,7 +159,6 @@ fn parse<'a>(text: Span<'a>, layout: &Layout) -> Result<Parsed<'a>, Error> {
 
 /// An operand of an expression: a field of the event.
 pub(super) struct FoundOperand<'a> {
-    /// Its name.
     pub(super) name: &'a [u8],
     pub(super) source: KeySource,
     pub(super) modifier: Modifier,
@@ -198,7 +197,7 @@ pub(super) fn operand<'a>(text: Span<'a>, layout: &Layout) -> Result<FoundOperan
     })
 }
 
-/// Returns what is known of an operand.
+/// Returns what is known of an operand's value.
 pub(super) fn shape(source: KeySource, modifier: Modifier) -> ValueShape {
     let (size, signed) = match source {
         KeySource::Cpu => (4, false),
@@ -217,7 +216,7 @@ pub(super) fn shape(source: KeySource, modifier: Modifier) -> ValueShape {
     }
 }
 
-/// Parses a modifier: of the kernel's, or how a value is folded.
+/// Parses a modifier of the kernel, or the name of a [`Fold`].
 fn modifier(word: Span<'_>) -> Result<(Modifier, Fold), Error> {
     let modifier = match word.bytes {
         b"hex" => Modifier::Hex,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Histograms that exist for the sake of a field of another event.
+//! Histograms that are set implicitly, to save a field of another event.
 //!
-//! A parameter of an action may be a field of the event that the action matches. Then a histogram
-//! is set on that event, with the keys and the filter of one that it has, and with the variable
-//! `synthetic_FIELD`, as in the kernel.
+//! A parameter of an action may be a field of the event that `onmatch()` names. As in the kernel, a
+//! histogram is then set on that event: it has the keys and the filter of an existing one, and a
+//! variable `synthetic_FIELD`.
 
 use core::fmt::Write;
 
@@ -19,10 +19,10 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
 
-/// What the variable of a field is called: this, and the name of the field.
+/// Prefix of the variable's name; the field's name follows.
 pub(super) const PREFIX: &[u8] = b"synthetic_";
 
-/// A histogram that has to be set before another one.
+/// A histogram that must be set before another one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FieldHistogram {
     /// The group of its event.
@@ -31,12 +31,12 @@ pub struct FieldHistogram {
     pub event: Vec<u8>,
     /// What follows `hist:` in its trigger.
     pub text: Vec<u8>,
-    /// Where the field stands in the trigger of the other.
+    /// Column of the field in the other trigger.
     at: usize,
 }
 
 impl FieldHistogram {
-    /// Returns the refusal of the other histogram if this one is refused for `reason`.
+    /// Returns the refusal of the other trigger, if this histogram is refused for `reason`.
     pub fn refused(&self, reason: &Error) -> Error {
         let error = Error::new(Kind::HistCreateFail, self.at);
         match reason.has_detail() {
@@ -46,8 +46,8 @@ impl FieldHistogram {
     }
 }
 
-/// Returns a reference to the variable of the field `name` of `event`, for a histogram with
-/// the keys of `spec`; or what has to be set before.
+/// Returns a reference to the variable that holds field `name` of `event`, for a histogram with the
+/// keys of `spec`; or the histogram that must be set first.
 ///
 /// # Errors
 ///
@@ -111,7 +111,8 @@ fn write(out: &mut dyn Write, like: &KnownHistogram<'_>, field: &[u8]) -> core::
     }
 }
 
-/// Returns whether both have the same keys, as far as their entries can be found by them.
+/// Returns whether the keys of `a` and `b` agree, so that entries of one are found by keys of the
+/// other.
 fn have_like_keys(a: &Spec, b: &Spec) -> bool {
     let like = |key: &Key| (key.words(), key.source.is_number(), key.source.shape());
     a.keys.iter().map(like).eq(b.keys.iter().map(like))

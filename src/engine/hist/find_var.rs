@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Finds the variable that a name refers to.
+//! Resolves the name of a variable.
 //!
-//! As in the kernel: a name with its event is of the first histogram of that event that has such
-//! a variable. A name alone is looked for on the events that the actions match, then on all
-//! events; it must be on one event only.
+//! As in the kernel: a name with an event means the first histogram of that event that has the
+//! variable. A name alone is looked up on the events that `onmatch()` names, then on all events,
+//! where it must be unique.
 
 use super::scope::{HistScope, KnownHistogram};
 use super::variable::{VarRef, VarRole, Variable};
@@ -12,12 +12,10 @@ use crate::engine::language::lex::Span;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::refusal::suggest::suggest;
 
-/// The names of an event.
+/// Group and name of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OnEvent<'a> {
-    /// Its group.
     pub group: &'a [u8],
-    /// Its name.
     pub event: &'a [u8],
 }
 
@@ -31,8 +29,8 @@ impl<'a> OnEvent<'a> {
     }
 }
 
-/// Returns a reference to the variable `name` of `event`; without one, of those that are
-/// `matched`, or of any but `except`.
+/// Returns a reference to variable `name` of `event`. Without an event, looks on the `matched`
+/// events, then on all events but `except`.
 ///
 /// # Errors
 ///
@@ -68,7 +66,7 @@ pub(super) fn find_variable(
     found.ok_or_else(|| unknown(scope, name, Kind::VarNotFound))
 }
 
-/// Returns the refusal of a name that no variable has.
+/// Returns the refusal of an unknown variable, with similar names.
 #[cold]
 pub(super) fn unknown(scope: &dyn HistScope, name: Span<'_>, kind: Kind) -> Error {
     suggest(name.error(kind), name.bytes, |each| {
@@ -103,7 +101,7 @@ fn on_any(
         };
         match &first {
             None => first = Some((known, found)),
-            // Events may share a histogram.
+            // Several events may share one histogram.
             Some((other, _)) if other.is_beside(known) || other.shares(known) => {}
             Some((other, _)) => {
                 let (one, two) = (
@@ -132,7 +130,7 @@ fn refer(known: &KnownHistogram<'_>, name: &[u8]) -> Option<VarRef> {
     })
 }
 
-/// Returns whether `variable` can be referred to by `name`.
+/// Returns whether `name` can refer to `variable`.
 pub(super) fn is_named(variable: &Variable, name: &[u8]) -> bool {
     variable.role == VarRole::Named && *variable.name == *name
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Prints a histogram as bars, like bpftrace: what `hist_graph` shows.
+//! Prints a histogram as bars, like bpftrace: the file `hist_graph`.
 //!
-//! The bars are of the last key that is a [power of two or a bucket](Modifier), one below
-//! the other for each combination of the other keys. Powers of two that no hit had, between
-//! those that some had, are shown, too. Without such a key each entry has a bar. Entries
-//! are sorted by their keys.
+//! The bars show the last key with a [power of two or a bucket](Modifier), one group of bars for
+//! each combination of the other keys. Empty powers of two between others are shown. Without such a
+//! key each entry has a bar. Entries are sorted by their keys.
 
 use core::cmp::Ordering;
 use core::fmt::{self, Write};
@@ -21,18 +20,18 @@ use super::stop::Stop;
 use super::update::Histogram;
 use crate::sys::Vec;
 
-/// Characters of a bar.
+/// Width of a bar in characters.
 const WIDTH: u64 = 52;
 
-/// The bars that are written, and how far that is.
+/// The state of printing bars.
 pub(super) struct Bars {
-    /// The key whose bars are shown, and its modifier.
+    /// The key that the bars show, and its modifier.
     scale: Option<(usize, Modifier)>,
-    /// The entries by their groups, and by the key in a group; empty without such a key.
+    /// The entries, sorted by group, then by the key; empty without such a key.
     order: Vec<u32>,
-    /// Most hits of a bar of the group, or of all entries.
+    /// The most hits of a bar, in the group or in all entries.
     most: u64,
-    /// What follows the last bar of the group; `None` before its first.
+    /// The step after the group's last bar; `None` at the start of a group.
     next: Option<u64>,
 }
 
@@ -79,7 +78,7 @@ impl Bars {
         })
     }
 
-    /// Writes the bar of entry `n`, with what precedes it.
+    /// Writes the bar of entry `n`, and the headings and empty bars before it.
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl Bars {
                 write_count(out, 0, self.most)?;
             }
         }
-        // The step that is below zero is followed by 0.
+        // The step after the negative one is 0.
         self.next = Some(step.wrapping_add(1));
         write_range(out, modifier, step)?;
         write_count(out, own.hits, self.most)
@@ -136,7 +135,7 @@ fn is_log2(modifier: Modifier) -> bool {
     matches!(modifier, Modifier::Log2 | Modifier::SignedLog2)
 }
 
-/// Returns the index of the key whose bars are shown, and its modifier.
+/// Returns the index of the key that the bars show, and its modifier.
 fn scale(spec: &Spec) -> Option<(usize, Modifier)> {
     let keys = spec.keys.iter().map(|key| key.modifier).enumerate();
     let is_scale = |modifier: Modifier| is_log2(modifier) || modifier.bucket().is_some();
@@ -149,7 +148,7 @@ fn row<H: Deref<Target = Histogram>>(snapshot: &Snapshot<H>, number: u32) -> Opt
     snapshot.nth(number as usize)
 }
 
-/// Compares the other keys than `scale`.
+/// Compares all keys except `scale`.
 fn compare_groups<H: Deref<Target = Histogram>>(
     snapshot: &Snapshot<H>,
     scale: usize,
@@ -162,7 +161,7 @@ fn compare_groups<H: Deref<Target = Histogram>>(
     decided.unwrap_or(Ordering::Equal)
 }
 
-/// Writes the numbers that a key stands for, in a column.
+/// Writes the range of numbers of a step, padded to a column.
 fn write_range(out: &mut dyn Write, modifier: Modifier, step: u64) -> fmt::Result {
     let mut range = Range {
         bytes: [0; 48],
@@ -207,7 +206,7 @@ fn write_range(out: &mut dyn Write, modifier: Modifier, step: u64) -> fmt::Resul
     Ok(())
 }
 
-/// Writes 2 to the power of `exponent`, from 1024 on as bpftrace does: `4K`.
+/// Writes 2 to the power of `exponent`, with a unit from 1024 on: `4K`.
 fn power(out: &mut dyn Write, exponent: u64) -> fmt::Result {
     let (unit, rest) = (exponent / 10, exponent % 10);
     let units = ["", "K", "M", "G", "T", "P", "E"];
@@ -216,7 +215,7 @@ fn power(out: &mut dyn Write, exponent: u64) -> fmt::Result {
     write!(out, "{}{}", 1u32 << (rest as u32), unit.unwrap_or(&"?"))
 }
 
-/// Writes the number of hits and their bar.
+/// Writes the number of hits and the bar.
 fn write_count(out: &mut dyn Write, hits: u64, most: u64) -> fmt::Result {
     write!(out, " {hits:10} |")?;
     let share = percentage(hits, most).unwrap_or(0);
@@ -224,7 +223,7 @@ fn write_count(out: &mut dyn Write, hits: u64, most: u64) -> fmt::Result {
     out.write_str("|\n")
 }
 
-/// A short text.
+/// A short text without allocation.
 struct Range {
     bytes: [u8; 48],
     length: usize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a histogram has to do with others: variables, references, expressions and actions.
+//! The inter-event part of a histogram: variables, references, expressions and actions.
 
 use super::expr::HistExpr;
 use super::value_shape::ValueShape;
@@ -13,53 +13,47 @@ pub(super) const MAX_ACTIONS: usize = 8;
 /// Most parameters of an action, and most variables for fields, as in the kernel.
 pub(super) const MAX_PARAMS: usize = 64;
 
-/// The part of a histogram that others need, or that needs others.
+/// The inter-event part of a histogram.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct InterEvent {
-    /// The expressions of keys and values.
     pub(super) computed: Vec<HistExpr>,
     /// The variables: those that the trigger names come first.
     pub(super) variables: Vec<Variable>,
-    /// The variables that it refers to.
+    /// References to variables.
     pub(super) refs: VarRefs,
-    /// What it does on a hit.
+    /// What a hit does.
     pub(super) actions: Vec<HistAction>,
-    /// Words of an entry for variables.
+    /// Words of variables in an entry.
     pub(super) words: usize,
 }
 
-/// When an action acts.
+/// When an action runs: ftrace's handlers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HistHandler {
-    /// On each hit whose variables are set, for those of this event.
-    Match {
-        /// Its group.
-        group: Vec<u8>,
-        /// Its name.
-        event: Vec<u8>,
-    },
-    /// When a variable is greater than ever before in the entry.
+    /// `onmatch`: each hit of this event whose variables are set.
+    Match { group: Vec<u8>, event: Vec<u8> },
+    /// `onmax`: a variable exceeds its maximum in the entry.
     Max(Tracked),
-    /// When a variable has changed.
+    /// `onchange`: a variable differs from its last value in the entry.
     Change(Tracked),
 }
 
-/// The variable that `onmax` or `onchange` looks at.
+/// The variable that `onmax` or `onchange` tracks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tracked {
-    /// It, as written.
+    /// The variable as written.
     pub(super) text: Vec<u8>,
     /// The number of the reference to it.
     pub(super) value: u8,
-    /// Where the value is kept among the words of an entry, in [order](Tracked::ordered).
+    /// Index of the kept value among the variable words of an entry. It is kept in
+    /// [order](Tracked::ordered).
     pub(super) at: usize,
-    /// Whether it has a sign.
     pub(super) signed: bool,
 }
 
 impl Tracked {
-    /// Maps the order of values to that of numbers without a sign, and back. What is least is 0,
-    /// which is also what a word is before a value is kept.
+    /// Maps a value so that unsigned comparison orders it, and back. The least value maps to 0, the
+    /// initial content of a word.
     #[inline(always)]
     pub(super) fn ordered(&self, value: u64) -> u64 {
         value ^ if self.signed { 1 << 63 } else { 0 }
@@ -69,33 +63,32 @@ impl Tracked {
 /// What an action does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionSort {
-    /// Keeps fields of the hit.
+    /// `save`: keeps fields of the hit.
     Save,
-    /// Takes a snapshot.
+    /// `snapshot`: takes a snapshot of the buffer.
     Snapshot,
-    /// Emits a synthetic event.
+    /// `trace`: emits a synthetic event.
     Trace,
 }
 
 /// An action.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HistAction {
-    /// When it acts.
     pub(super) handler: HistHandler,
-    /// What it does.
+    /// The effect.
     pub sort: ActionSort,
     /// The word before the parenthesis.
     pub(super) word: Vec<u8>,
-    /// The synthetic event; empty unless it emits one.
+    /// The synthetic event to emit, or empty.
     pub event: Vec<u8>,
-    /// The parameters, as written, separated by commas; without the synthetic event.
+    /// The parameters as written, separated by commas, without the synthetic event.
     pub(super) params: Vec<u8>,
-    /// What the synthetic event gets: numbers of references.
+    /// The arguments of the synthetic event: numbers of references.
     pub(super) args: Vec<u8>,
 }
 
 impl HistAction {
-    /// Returns the group and the name of the event that it matches, if it matches one.
+    /// Returns group and name of the event that `onmatch()` names.
     pub fn matched(&self) -> Option<(&[u8], &[u8])> {
         match &self.handler {
             HistHandler::Match { group, event } => Some((group, event)),
@@ -105,7 +98,7 @@ impl HistAction {
 }
 
 impl HistHandler {
-    /// Returns what it tracks.
+    /// Returns the variable that the handler tracks.
     pub(super) fn tracked(&self) -> Option<&Tracked> {
         match self {
             Self::Match { .. } => None,
@@ -113,13 +106,13 @@ impl HistHandler {
         }
     }
 
-    /// Returns whether there is no value before the first hit; otherwise it is 0.
+    /// Returns whether the tracked value is unset before the first hit. Otherwise it begins as 0.
     #[inline(always)]
     pub(super) fn begins_with_none(&self) -> bool {
         matches!(self, Self::Max(tracked) if tracked.signed)
     }
 
-    /// Returns the value that is kept as `word`.
+    /// Decodes the kept `word`.
     pub(super) fn kept(&self, word: u64) -> u64 {
         match self {
             Self::Max(tracked) => tracked.ordered(word),
@@ -127,7 +120,7 @@ impl HistHandler {
         }
     }
 
-    /// Returns whether both are written alike.
+    /// Returns whether both handlers are written alike.
     fn is_like(&self, other: &HistHandler) -> bool {
         match (self, other) {
             (Self::Match { .. }, Self::Match { .. }) => self == other,
@@ -138,12 +131,12 @@ impl HistHandler {
 }
 
 impl InterEvent {
-    /// Returns whether it is of no use.
+    /// Returns whether there is no inter-event part.
     pub(super) fn is_empty(&self) -> bool {
         self.computed.is_empty() && self.variables.is_empty() && self.actions.is_empty()
     }
 
-    /// Adds a variable, and returns where its words begin.
+    /// Adds a variable; returns the index of its first word.
     pub(super) fn add(
         &mut self,
         role: VarRole,
@@ -164,7 +157,7 @@ impl InterEvent {
         Ok(at)
     }
 
-    /// Takes words for a value that is tracked, and returns where they begin.
+    /// Reserves words for a tracked value; returns the index of the first.
     pub(super) fn track(&mut self) -> usize {
         let at = self.words;
         self.words = at.saturating_add(VAR_WORDS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The hits that set variables, and emit a synthetic event, in few instructions.
+//! Hits that set variables and emit a synthetic event in few instructions.
 
 use super::column::{KeySource, KeyStep};
 use super::expr::{result, ExprStep, HistExpr};
@@ -13,14 +13,15 @@ use super::update::Histogram;
 use super::variable::{take, VarSource, VarTable};
 use crate::sys::AtomicU64;
 
-/// Most variables of others, which must be the first references, and most own ones.
+/// Most variables: this many references to other histograms, which must come first, and this many
+/// own ones.
 const MOST: usize = 4;
 
 impl Spec {
-    /// Returns how [`Histogram::update_linked_fast`] serves a hit, if it can. The key must be one
-    /// number that is no expression; for [`UpdateBy::Sets`], nothing is summed up, there are few
-    /// variables of at most two operands, and no action but one that emits an event whenever the
-    /// variables are set.
+    /// Returns how [`Histogram::update_inter_event_fast`] counts a hit, or `None` if it cannot. The
+    /// key must be one number that is no expression. [`UpdateBy::Sets`] also requires: no values,
+    /// at most [`MOST`] variables of at most two operands each, and no action except one that emits
+    /// an event whenever the variables are set.
     pub(super) fn quick_update(&self) -> Option<UpdateBy> {
         let inter = self.inter.as_ref()?;
         let is_plain = |source: KeySource| {
@@ -48,8 +49,7 @@ impl Spec {
 }
 
 impl InterEvent {
-    /// Returns whether all that a hit does is to set a variable to the time, whose words are the
-    /// first.
+    /// Returns whether a hit only saves the timestamp, in the variable with the first words.
     fn is_stamp(&self) -> bool {
         let is_time = |expression: &HistExpr| {
             let time = ExprStep::Source(KeySource::Time, KeyStep::None);
@@ -64,8 +64,8 @@ impl InterEvent {
         is_stamp && self.refs.0.is_empty() && self.actions.is_empty()
     }
 
-    /// Returns what its only action emits, nothing if there is none; `None` if actions do anything
-    /// else.
+    /// Returns the arguments of the only action, empty without an action; `None` if actions do
+    /// anything other than emit.
     fn quick_args(&self) -> Option<QuickArgs> {
         let action = match &*self.actions {
             [] => return Some(QuickArgs::default()),
@@ -100,17 +100,17 @@ impl InterEvent {
 }
 
 impl Histogram {
-    /// Returns whether [`Histogram::stamp`] may serve hits.
+    /// Returns whether [`Histogram::stamp`] can count hits.
     pub fn is_stamp(&self) -> bool {
         matches!(self.by(), UpdateBy::Stamps)
     }
 
-    /// Counts a hit as [`Histogram::update_linked`] does, where all that it does is to set a
-    /// variable to the time, the numbers are at hand, and the entry is where it is looked for
-    /// first. Returns false otherwise; then nothing has happened. `time` returns the time, if that
-    /// takes few instructions.
+    /// Counts a hit like [`Histogram::update_inter_event`], for a histogram that only saves a
+    /// timestamp. Returns false, with no effect, if a number needs more than registers or the entry
+    /// is not in the first slot of its search. `time` returns the time, or `None` if that takes
+    /// many instructions.
     ///
-    /// Context: as for [`Histogram::update_linked`].
+    /// Context: as for [`Histogram::update_inter_event`].
     #[inline(always)]
     pub fn stamp<H: AtHand>(&self, hit: &H, time: impl Fn() -> Option<u64>) -> bool {
         if !self.is_stamp() {
@@ -135,14 +135,14 @@ impl Histogram {
         stamp().is_some()
     }
 
-    /// Counts a hit as [`Histogram::update_linked`] does, if this takes few instructions: all
-    /// numbers are at hand, and the entry has been made; or a variable of another one is not set,
-    /// and nothing is to be done. `time` returns the time, if that takes few instructions. Returns
-    /// false otherwise; then nothing has happened.
+    /// Counts a hit like [`Histogram::update_inter_event`], if that takes few instructions:
+    /// registers suffice for all numbers, and the entry exists; or a variable of another histogram
+    /// is unset, and the hit has no effect. Returns false, with no effect, otherwise. `time`
+    /// returns the time, or `None` if that takes many instructions.
     ///
-    /// Context: as for [`Histogram::update_linked`].
+    /// Context: as for [`Histogram::update_inter_event`].
     #[inline(always)]
-    pub fn update_linked_fast<H: AtHand, E: Emit>(
+    pub fn update_inter_event_fast<H: AtHand, E: Emit>(
         &self,
         hit: &H,
         time: impl Fn() -> Option<u64>,
@@ -160,7 +160,7 @@ impl Histogram {
     }
 }
 
-/// Serves a hit; returns `None` if that takes more.
+/// Counts a hit; returns `None`, with no effect, if that takes more instructions.
 #[inline(always)]
 fn serve<H: AtHand, E: Emit>(
     (inter, own, by): (&InterEvent, &VarTable, &UpdateBy),
@@ -170,7 +170,7 @@ fn serve<H: AtHand, E: Emit>(
 ) -> Option<()> {
     let key = spec.keys.first()?;
     let key = stepped(key.step, hit.number(key.source)?);
-    // The values of the variables of others, and of the own ones.
+    // Values of other histograms' variables, then of the own ones.
     let mut numbers = [0u64; 2 * MOST];
     let mut taken = [None; MOST];
     let count = inter.refs.0.len();
@@ -188,7 +188,7 @@ fn serve<H: AtHand, E: Emit>(
                 *value = word.load_relaxed();
                 *used = reference.once.then_some(variable);
             }
-            // Without a variable the hit does nothing more than to take those before it.
+            // A variable is unset: the hit only consumes those before it.
             _ => {
                 are_set = false;
                 break;
@@ -214,7 +214,7 @@ fn serve<H: AtHand, E: Emit>(
     }
     match take_all(&taken, refs, count) {
         TakenVariables::Same => {}
-        // Another hit has set a variable meanwhile.
+        // Another hit has changed a variable meanwhile.
         TakenVariables::Others => compute_again(inter, values, (hit, time), refs),
         TakenVariables::Lost => return Some(()),
     }
@@ -232,17 +232,17 @@ fn serve<H: AtHand, E: Emit>(
     Some(())
 }
 
-/// What became of variables that are taken, whose values are known.
+/// The outcome of consuming variables whose values have been read.
 enum TakenVariables {
-    /// They have these values.
+    /// The values are still the same.
     Same,
-    /// They have others.
+    /// The values have changed.
     Others,
-    /// Another hit has taken one before.
+    /// Another hit consumed one first.
     Lost,
 }
 
-/// Takes the first `count` of the variables, in order, and puts their values into `values`.
+/// Consumes the first `count` variables, in order, and updates `values`.
 #[inline(always)]
 fn take_all(
     variables: &[Option<&[AtomicU64; 2]>; MOST],
@@ -270,7 +270,7 @@ fn take_all(
     }
 }
 
-/// Computes the own variables once more, from the values that variables of others have now.
+/// Evaluates the own variables again, from the current values of other histograms' variables.
 #[cold]
 #[inline(never)]
 #[link_section = ".kprobes.text"]
@@ -287,13 +287,13 @@ fn compute_again<H: AtHand>(
     }
 }
 
-/// Returns flag and value of a variable of another histogram.
+/// Returns flag and value of the variable at `at` in the entry of `key` in another histogram.
 #[inline(always)]
 fn other(owner: &VarTable, key: u64, at: usize) -> Option<&[AtomicU64; 2]> {
     owner.table.find_of_word(key)?.vars.get(at..)?.first_chunk()
 }
 
-/// Computes an expression of one operand, or of two and their operator.
+/// Evaluates an expression of at most two operands.
 #[inline(always)]
 fn at_hand<H: AtHand>(
     expression: &HistExpr,

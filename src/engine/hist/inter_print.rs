@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Prints what the actions of a histogram have kept.
+//! Prints the values that the actions of a histogram keep.
 
 use core::fmt::{self, Write};
 use core::ops::Deref;
@@ -15,11 +15,11 @@ use super::variable::{VarRole, VarSource, Variable, VAR_WORDS};
 use crate::engine::util::text::{OneLine, Plain};
 use crate::sys::AtomicU64;
 
-/// Characters of a text that is kept.
+/// Width of a saved string in characters.
 const TEXT_WIDTH: usize = 32;
 
 impl<H: Deref<Target = Histogram>> Snapshot<H> {
-    /// Writes what an entry has of the variables that are tracked, and what was saved.
+    /// Writes the tracked and saved values of an entry.
     pub(super) fn write_tracked(&self, out: &mut dyn Write, row: ReadRow<'_>) -> fmt::Result {
         for action in self.spec().actions() {
             let (label, tracked) = match &action.handler {
@@ -47,7 +47,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         Ok(())
     }
 
-    /// Writes for what the last snapshot of the buffer was taken.
+    /// Writes the value for which the last snapshot of the buffer was taken.
     pub(super) fn write_taken(&self, out: &mut dyn Write, names: &mut dyn KeyNames) -> fmt::Result {
         let mut actions = self.spec().actions().iter();
         let action = actions.find(|action| action.sort == ActionSort::Snapshot);
@@ -69,7 +69,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
     }
 }
 
-/// Returns the value whose words begin at `at`.
+/// Returns the value of the variable whose words begin at `at`.
 fn value(vars: &[AtomicU64], at: usize) -> u64 {
     let word = vars.get(at.saturating_add(1));
     word.map_or(0, AtomicU64::load_relaxed)
@@ -93,7 +93,7 @@ fn write_saved(out: &mut dyn Write, var: &Variable, vars: &[AtomicU64]) -> fmt::
     }
 }
 
-/// Writes a number by its sign, as wide as a column.
+/// Writes a signed or unsigned number, padded to a column.
 fn write_number(out: &mut dyn Write, value: u64, signed: bool) -> fmt::Result {
     match signed {
         // CAST: two's complement.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A hit of a histogram that has to do with others.
+//! Counts a hit of an inter-event histogram: one with variables, references or actions.
 //!
-//! As in the kernel: the variables of others are looked up by the own key first, and if one is
-//! not set the hit does nothing. Then the hit is counted, its variables are stored, and the
-//! actions act. A variable is stored as value and flag: who sees the flag sees this value or a
+//! As in the kernel: first the variables of other histograms are looked up by the hit's key; if one
+//! is unset, the hit has no effect. Then the hit is counted, its variables are stored, and the
+//! actions run. A variable is a value and a flag; a reader that sees the flag sees that value or a
 //! later one.
 
 use super::column::{Key, KeySource, COMM_WORDS, MAX_KEY_WORDS, MAX_VALUES};
@@ -19,17 +19,16 @@ use super::var_store::store;
 use super::variable::{take, VarRole, VarSource, VarTable, MAX_REFS};
 use crate::sys::AtomicU64;
 
-/// References of most histograms.
+/// References that fit the stack; most histograms have no more.
 const FEW_REFS: usize = 4;
 
-/// The values of a synthetic event, a word for each of its fields: a number, the address of a text
-/// that ends with NUL, or the address of the number of frames of a stack, which the frames follow.
-///
-/// They are not copied: events may cause each other, and the stack is small.
+/// The arguments of a synthetic event, one word for each field: a number, the address of a
+/// NUL-terminated string, or the address of a stack, which is a number of frames followed by the
+/// frames. They are not copied: events may cause each other, and the stack is small.
 #[derive(Clone, Copy)]
 pub struct EmittedValues<'a> {
     words: &'a [u64],
-    /// For each field the index of its word.
+    /// Maps each field to its word.
     of_fields: &'a [u8],
 }
 
@@ -39,7 +38,7 @@ impl<'a> EmittedValues<'a> {
         Self { words, of_fields }
     }
 
-    /// Returns the word of the field with this index; 0 if there is none.
+    /// Returns the word of field `field`; 0 if there is none.
     #[inline(always)]
     pub fn get(&self, field: usize) -> u64 {
         let word = self.of_fields.get(field).copied();
@@ -53,22 +52,22 @@ impl<'a> EmittedValues<'a> {
     }
 }
 
-/// The memory that a hit needs whose key is not just one number or two, or that refers to many
-/// variables: the values of the references, and the key.
-pub type LinkedRoom = [u64; MAX_REFS + MAX_KEY_WORDS];
+/// Memory for the values of references and the key, for a hit whose key is not just one or two
+/// numbers, or that has more than [`FEW_REFS`] references.
+pub type InterEventRoom = [u64; MAX_REFS + MAX_KEY_WORDS];
 
-/// What actions do outside of the histogram.
+/// The effects of actions outside of the histogram.
 pub trait Emit {
     /// Emits the synthetic event of action `action`.
     ///
-    /// Context: any, with preemption disabled. The addresses are valid during the call; what is
-    /// there may be replaced meanwhile.
+    /// Context: any, with preemption disabled. The addresses are valid during the call; other hits
+    /// may overwrite the memory meanwhile.
     fn emit(&self, action: usize, values: EmittedValues<'_>);
 
-    /// Lends `work` memory, with anything in it, and returns true; false if there is none.
+    /// Calls `work` with memory of arbitrary content, and returns true; false if there is none.
     ///
     /// Context: any, with preemption disabled.
-    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool;
+    fn lend(&self, work: impl FnOnce(&mut InterEventRoom)) -> bool;
 
     /// Takes a snapshot of the buffer.
     ///
@@ -76,9 +75,9 @@ pub trait Emit {
     fn snapshot(&self);
 }
 
-/// What a hit needs of its histogram.
+/// A hit, its histogram, and the effects of actions.
 #[derive(Clone, Copy)]
-struct LinkedHit<'a, V, E> {
+struct InterEventHit<'a, V, E> {
     histogram: &'a Histogram,
     inter: &'a InterEvent,
     table: &'a VarTable,
@@ -87,19 +86,19 @@ struct LinkedHit<'a, V, E> {
 }
 
 impl Histogram {
-    /// Counts a hit as [`Histogram::update`] does, of a histogram that
-    /// [has to do with others](Histogram::var_table), and does what else the trigger says.
+    /// Counts a hit like [`Histogram::update`], for an [inter-event](Histogram::var_table)
+    /// histogram, and runs its actions.
     ///
     /// Context: any, with preemption disabled; it may be interrupted by itself.
     #[inline(always)]
-    pub fn update_linked<V: Values, E: Emit>(&self, hit: &V, emit: &E) {
+    pub fn update_inter_event<V: Values, E: Emit>(&self, hit: &V, emit: &E) {
         let (Some(inter), Some(table)) = (self.spec().inter.as_deref(), self.var_table()) else {
             return;
         };
         if self.is_stopped() {
             return;
         }
-        let on = LinkedHit {
+        let on = InterEventHit {
             histogram: self,
             inter,
             table,
@@ -116,7 +115,7 @@ impl Histogram {
     }
 }
 
-impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
+impl<V: Values, E: Emit> InterEventHit<'_, V, E> {
     #[inline(always)]
     fn in_usecs(&self) -> bool {
         self.histogram.counts_usecs()
@@ -127,7 +126,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         stepped(key.step, self.number(key.source, &[]))
     }
 
-    /// Returns a number of the hit; what is an expression needs the values of the `refs`.
+    /// Returns a number of the hit. Expressions use `refs`, the values of the references.
     #[inline(always)]
     fn number(&self, source: KeySource, refs: &[u64]) -> u64 {
         match source {
@@ -139,8 +138,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         }
     }
 
-    /// Returns a number of the hit. Such hits need several, so that what fetches them has a copy
-    /// of its own.
+    /// Returns a number of the hit that is no expression. Out of line: a hit needs several.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn number_of_hit(&self, source: KeySource) -> u64 {
@@ -171,8 +169,8 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         }
     }
 
-    /// Serves a hit whose key is not just one number or two, or with many references. Neither is on
-    /// the stack: actions may cause other events.
+    /// Counts a hit whose key is not just one or two numbers, or that has many references. Key and
+    /// references are in lent memory: actions may cause further events, and the stack is small.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn serve_any(&self) {
@@ -190,7 +188,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         }
     }
 
-    /// As [`Self::entry`], with room for the key.
+    /// Like [`Self::entry`], with `room` for the key.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn entry_of_any_key(&self, room: &mut [u64], refs: &mut [u64]) -> Option<VarEntry<'_>> {
@@ -201,8 +199,8 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         self.entry(room.get(..length).unwrap_or_default(), refs)
     }
 
-    /// Reads the variables of others to `refs`, and returns the entry of the key; `None` if the hit
-    /// does no more.
+    /// Reads the variables of other histograms to `refs`, and returns the entry of the key; `None`
+    /// if the hit has no further effect.
     #[inline(always)]
     fn entry(&self, key: &[u64], refs: &mut [u64]) -> Option<VarEntry<'_>> {
         if !self.inter.refs.0.is_empty() {
@@ -215,7 +213,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         entry
     }
 
-    /// Counts the hit in its entry, and acts.
+    /// Counts the hit in `entry`, and runs the actions.
     #[inline(always)]
     fn serve_in(&self, entry: VarEntry<'_>, refs: &mut [u64]) {
         self.count(entry.bucket, refs);
@@ -240,14 +238,14 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         comm_words(comm_of(self.hit))
     }
 
-    /// Reads the variables of others; `None` if one is not set.
+    /// Reads the variables of other histograms; `None` if one is unset.
     #[inline(always)]
     fn resolve_others(&self, key: &[u64], refs: &mut [u64]) -> Option<()> {
         for (value, reference) in refs.iter_mut().zip(&self.inter.refs.0) {
             let Some(owner) = &reference.owner else {
                 continue;
             };
-            // As in the kernel, the other may have only the first of the keys.
+            // As in the kernel, the other histogram may have only the first keys.
             let key = key.get(..owner.table.shape().keys)?;
             let entry = owner.table.find_entry(key)?;
             let [flag, word, ..] = entry.vars.get(reference.at..)? else {
@@ -265,7 +263,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         Some(())
     }
 
-    /// Reads the own variables; `None` if one is not set.
+    /// Reads the own variables; `None` if one is unset.
     #[inline(always)]
     fn resolve_own(&self, entry: VarEntry<'_>, refs: &mut [u64]) -> Option<()> {
         for (value, reference) in refs.iter_mut().zip(&self.inter.refs.0) {
@@ -283,7 +281,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         Some(())
     }
 
-    /// Counts the hit, with its values.
+    /// Adds the hit and its values to `entry`.
     #[inline(always)]
     fn count(&self, entry: BucketEntry<'_, AtomicU64>, refs: &[u64]) {
         if self.histogram.spec().values.is_empty() {
@@ -298,7 +296,8 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
     #[link_section = ".kprobes.text"]
     fn count_values(&self, entry: BucketEntry<'_, AtomicU64>, refs: &[u64]) {
         let values = &self.histogram.spec().values;
-        // Read before, so that readers of the entry seldom have to wait.
+        // Read all values first: this keeps the time short in which readers see an inconsistent
+        // entry.
         let mut numbers = [0u64; MAX_VALUES];
         for (number, value) in numbers.iter_mut().zip(values) {
             *number = self.number(value.source, refs);
@@ -319,7 +318,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         }
     }
 
-    /// Acts if the variable that the action tracks is greater than before, or has changed.
+    /// Runs the action if the tracked variable exceeds its maximum, or has changed.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn act_if_new(
@@ -346,7 +345,8 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
                 // CAST: A slot in memory has at most 64 bits.
                 let at = (entry.slot as u64).wrapping_add(1);
                 let (taken_at, taken_for) = (&self.table.taken_at, &self.table.taken_for);
-                // As in the kernel, only a value that is new in the whole histogram counts.
+                // As in the kernel, a snapshot also requires a new maximum, or change, of the whole
+                // histogram.
                 if is_new(handler, (taken_at, at), taken_for, value) {
                     self.emit.snapshot();
                 }
@@ -354,7 +354,7 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
         }
     }
 
-    /// Keeps what `save()` names.
+    /// Saves the fields that `save()` names.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn save(&self, entry: VarEntry<'_>) {
@@ -374,13 +374,13 @@ impl<V: Values, E: Emit> LinkedHit<'_, V, E> {
     }
 }
 
-/// Puts `value` into `word` if that is news for `handler`, then `mark` into `flag`, which is 0
-/// before, and returns whether it is.
+/// If `value` is a new maximum, or a change, for `handler`, stores it in `word`, sets `flag` to
+/// `mark`, and returns true.
 ///
-/// What has no sign begins as 0, as in the kernel: 0 is no news then. What has one begins with no
-/// value, so that the first one is the greatest, whatever it is.
+/// As in the kernel, an unsigned variable begins as 0, so that 0 is neither. A signed one begins
+/// unset: its first value is always new.
 ///
-/// Each turn after the first is due to another writer that put a value in.
+/// Each iteration after the first is caused by another writer that stored a value.
 #[inline(always)]
 fn is_new(
     handler: &HistHandler,
@@ -399,7 +399,7 @@ fn is_new(
             _ => value == found,
         };
         if is_old {
-            // The least of all is not greater than what a word begins with.
+            // The least value is no greater than the initial content of the word.
             let is_least = handler.begins_with_none() && value == 0 && found == 0;
             return is_least && flag.cmpxchg_full(0, mark).is_ok();
         }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names that the printing of a histogram asks for.
+//! The names that are needed to print a histogram.
 
 use crate::engine::print::SymbolNames;
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// The names that a histogram shows.
+/// Looks up names for printing.
 pub trait KeyNames: SymbolNames {
-    /// Adds the name of the system call with this number, `sys_NAME`; returns false if there
-    /// is none.
+    /// Adds the name of system call `number`, `sys_NAME`; returns false if there is none.
     fn syscall(&mut self, number: u64, buf: &mut SeqBuf<'_>) -> bool;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sorts numbers of rows.
+//! Sorts row numbers.
 //!
-//! The sorts of `core` refer to panics, which the module must not contain.
+//! The sorts of `core` may panic, which the module must not reference.
 
 use core::cmp::Ordering;
 
 use super::stop::Stop;
 use crate::sys::Vec;
 
-/// Numbers that are merged before another task may run.
+/// Numbers that are merged between two checks for rescheduling.
 const AT_ONCE: usize = 1 << 12;
 
-/// Sorts `order` by `compare`; equal ones stay as they are.
+/// Sorts `order` by `compare`, stably.
 ///
 /// Context: process, may sleep.
 ///

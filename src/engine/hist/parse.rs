@@ -21,13 +21,13 @@ use crate::engine::record::Layout;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
-/// Entries of a histogram that does not name its size.
+/// Number of entries without `size=`.
 const DEFAULT_SIZE: usize = 2048;
 
-/// The sizes, rounded up to a power of two, that a histogram can have.
+/// Allowed sizes; a size is rounded up to a power of two.
 const SIZES: core::ops::RangeInclusive<usize> = 128..=131_072;
 
-/// The clocks that the kernel knows.
+/// The kernel's clocks.
 const CLOCKS: &[&[u8]] = &[
     b"local",
     b"global",
@@ -44,33 +44,33 @@ const CLOCKS: &[&[u8]] = &[
 /// What a trigger requests.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HistRequest<'a> {
-    /// The histogram.
+    /// The compiled histogram.
     pub spec: Spec,
-    /// What is done with it.
+    /// What to do with the histogram.
     pub verb: Verb,
-    /// The filter, behind `if`; all hits without one.
+    /// The filter, behind `if`.
     pub filter: Option<Span<'a>>,
-    /// The actions, which are [bound](HistRequest::bind) if it is set.
+    /// The actions; [`HistRequest::bind`] binds them.
     pub(super) written: Vec<WrittenAction<'a>>,
-    /// The names of its variables.
+    /// The names of the variables.
     pub(super) names: Vec<Span<'a>>,
 }
 
-/// What stands before the `=` of parts that define no variable.
+/// Words before `=` that are not variables.
 const OPTIONS: &[&[u8]] = &[
     b"key", b"keys", b"val", b"vals", b"values", b"sort", b"name", b"clock", b"size",
 ];
 
-/// What is done with a histogram. The first that the trigger has of the kernel's order.
+/// What to do with a histogram: the first of these, in the kernel's order, that the trigger has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Set it.
+    /// Set the histogram.
     Set,
     /// Set it paused, or pause it.
     Pause,
-    /// Continue it.
+    /// Continue a paused one.
     Continue,
-    /// Clear it.
+    /// Clear its entries.
     Clear,
 }
 
@@ -219,7 +219,7 @@ impl<'a> Parts<'a> {
     }
 
     fn assign(&mut self, word: Span<'a>, behind: Span<'a>) -> Result<(), Error> {
-        // A key has an equals sign of its own: buckets=N.
+        // A key may contain an equals sign: buckets=N.
         let name = word.take(behind.at.saturating_sub(word.at));
         match name.bytes {
             b"key=" | b"keys=" => {
@@ -232,7 +232,7 @@ impl<'a> Parts<'a> {
             }
             b"sort=" => self.sort = Some((word, behind)),
             b"name=" => {
-                // Each byte of UTF-8 is one, too.
+                // Every byte of a UTF-8 sequence counts as visible.
                 let is_visible = |byte: &u8| byte.is_ascii_graphic() || !byte.is_ascii();
                 if !behind.bytes.iter().all(is_visible) {
                     return Err(behind.error(Kind::HistBadName));
@@ -274,7 +274,7 @@ impl<'a> Parts<'a> {
         if !lex::is_identifier(name.bytes) || value.bytes.is_empty() {
             return Err(name.error(Kind::MalformedAssignment));
         }
-        // Listed behind another one, it is none of these.
+        // Behind a variable in the same list these words are variable names.
         if self.definitions.is_empty() && OPTIONS.contains(&name.bytes) {
             let refusal = name.error(Kind::MalformedAssignment);
             return Err(refusal.with_detail(format_args!("a part of a trigger is called so")));
@@ -286,7 +286,7 @@ impl<'a> Parts<'a> {
         Ok(self.definitions.push(definition)?)
     }
 
-    /// Takes the variables that stand among keys or values.
+    /// Takes the variables from a list of keys or values.
     fn define_among(&mut self, text: Span<'a>) -> Result<(), Error> {
         for piece in pieces(text, b',') {
             if let Some(definition) = definition(piece) {
@@ -297,7 +297,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the variable that `piece` defines, if it is no key or value.
+/// Returns the variable that `piece` defines, or `None` for a key or value.
 fn definition(piece: Span<'_>) -> Option<VarDefinition<'_>> {
     let (name, value) = piece.around(piece.find(b'=')?);
     lex::is_identifier(name.bytes).then_some(VarDefinition { name, value })
@@ -321,7 +321,7 @@ fn define<'a>(
     Ok(())
 }
 
-/// Parses a key or a value that is an expression; returns its name and where it comes from.
+/// Parses a key or value that is an expression; returns its name and its source.
 fn computed<'a>(
     text: Span<'a>,
     context: &mut ExprContext<'_, 'a>,
@@ -335,7 +335,7 @@ fn computed<'a>(
         return Err(text.error(Kind::HistValueText));
     }
     let source = KeySource::Computed {
-        // CAST: There are less keys and values.
+        // CAST: There are fewer keys and values than 256.
         index: inter.computed.len() as u8,
         width: parsed.shape.size,
         signed: parsed.shape.signed,
@@ -344,7 +344,7 @@ fn computed<'a>(
     Ok((parsed.text, source))
 }
 
-/// Parses a key that is an expression, without variables of other histograms.
+/// Parses a key that is an expression. It may not use variables of other histograms.
 fn computed_key<'a>(
     text: Span<'a>,
     context: &mut ExprContext<'_, 'a>,
@@ -378,7 +378,7 @@ fn parse_keys<'a>(
         if keys.len() >= MAX_KEYS {
             return Err(piece.error(Kind::HistTooManyKeys));
         }
-        // A variable of the trigger's own that is just a field is the field.
+        // A variable of this trigger that merely names a field stands for the field.
         let field = context.field_of(piece).unwrap_or(piece);
         let key = match is_expression(field) {
             false => Key::parse(field, context.layout)?,
@@ -460,8 +460,8 @@ fn parse_sorts(
     Ok(sorts)
 }
 
-/// Parses `COLUMN[.ascending|.descending]`. The column may have the modifier of its key or
-/// value, as it is listed.
+/// Parses `COLUMN[.ascending|.descending]`. As when listed, the column may carry the modifier of
+/// its key or value.
 fn parse_sort(text: Span<'_>, keys: &[Key], values: &[Value]) -> Result<Sort, Error> {
     let (name, behind) = field::split(text);
     let order = |word: Option<Span<'_>>| match word.map(|word| word.bytes) {
@@ -503,7 +503,7 @@ fn parse_sort(text: Span<'_>, keys: &[Key], values: &[Value]) -> Result<Sort, Er
     }
 }
 
-/// Returns what follows the modifier of a column and a dot: `Some(None)` if nothing does.
+/// Strips the column's modifier and the dot behind it; returns `Some(None)` if nothing follows.
 fn strip_modifier(text: Span<'_>, modifier: Modifier, fold: Fold) -> Option<Option<Span<'_>>> {
     let name = fold.name().or(modifier.name())?;
     let mut rest = text.strip(name.as_bytes())?;

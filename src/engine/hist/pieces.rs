@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The parts of a trigger.
+//! Splits a trigger into parts.
 
 use crate::engine::language::lex::Span;
 
-/// Returns whether `byte` is white space of a trigger.
+/// Returns whether `byte` is white space.
 pub(super) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
@@ -17,7 +17,7 @@ pub(super) fn trim(text: Span<'_>) -> Span<'_> {
     text.take(end.map_or(0, |end| end.saturating_add(1)))
 }
 
-/// Returns the parts of `text` between the bytes `at`.
+/// Splits `text` at the bytes `at`.
 pub(super) fn pieces(text: Span<'_>, at: u8) -> impl Iterator<Item = Span<'_>> {
     let mut rest = Some(text);
     core::iter::from_fn(move || {

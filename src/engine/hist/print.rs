@@ -21,40 +21,40 @@ use crate::engine::util::seq_buf::SeqBuf;
 use crate::engine::util::text::{Appender, OneLine};
 use crate::sys::Vec;
 
-/// What is written before the entries.
+/// The lines before the entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Heading<'a> {
     /// The filter of the trigger.
     pub filter: Option<&'a [u8]>,
     /// Whether the histogram is paused.
     pub is_paused: bool,
-    /// The number of histograms of the event that were written before.
+    /// The number of histograms that were written before, of the same event.
     pub index: usize,
 }
 
-/// Frames of a stack are written behind so many blanks.
+/// Blanks before each frame of a stack.
 const INDENT: usize = 9;
 
-/// Characters of a bar.
+/// Width of a bar in characters.
 const BAR: u64 = 20;
 
-/// Longest name that is shown: of a symbol with its offset and module.
+/// Longest name that is shown, of a symbol with offset and module.
 const LONGEST_NAME: usize = 768;
 
-/// What is written in place of the entries that are left when a histogram is cleared.
+/// Replaces the remaining entries if the histogram is cleared while it is read.
 const CLEARED: &str = "\n# cleared while it was read: the entries above were there before\n";
 
-/// The text of a histogram, which is written entry by entry.
+/// Writes a histogram entry by entry.
 pub struct Printing<H> {
     snapshot: Snapshot<H>,
     bars: Option<Bars>,
-    /// What is written next: 0 is the heading, then come the entries, then the totals.
+    /// The next part: 0 is the heading, then come the entries, then the totals.
     next: usize,
 }
 
 impl<H> Printing<H> {
-    /// Refers to its histogram by `histogram`, which is another reference to the same one, from now
-    /// on. With `()`, it does not keep it.
+    /// Replaces the reference to the histogram by `histogram`, another reference to the same one.
+    /// With `()`, the histogram is no longer kept alive.
     pub fn refer_by<G>(self, histogram: G) -> Printing<G> {
         let snapshot = self.snapshot.refer_by(histogram);
         Printing {
@@ -66,8 +66,7 @@ impl<H> Printing<H> {
 }
 
 impl<H: Deref<Target = Histogram>> Printing<H> {
-    /// Begins the text that `hist_graph` shows of `snapshot` if `as_graph`, otherwise what `hist`
-    /// shows.
+    /// Begins to print `snapshot`, as `hist_graph` if `as_graph`, otherwise as `hist`.
     ///
     /// # Errors
     ///
@@ -83,8 +82,8 @@ impl<H: Deref<Target = Histogram>> Printing<H> {
         })
     }
 
-    /// Adds the next part to `out`: the heading, an entry, or the totals. Returns false at the end.
-    /// If the histogram has been cleared meanwhile the last part says so.
+    /// Writes the next part to `out`: heading, entry or totals. Returns false at the end. If the
+    /// histogram was cleared meanwhile, the last part says so.
     ///
     /// # Errors
     ///
@@ -177,7 +176,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         out.write_char('\n')
     }
 
-    /// Writes `{ KEY: VALUE, ... }` with the keys that `is_shown` selects by their index.
+    /// Writes `{ KEY: VALUE, ... }` with the keys whose index `is_shown` accepts.
     pub(super) fn write_keys(
         &self,
         out: &mut dyn Write,
@@ -239,7 +238,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         row: ReadRow<'_>,
     ) -> fmt::Result {
         let name = OneLine(&value.name);
-        // A value that is the number of hits is counted as any other.
+        // A value that is `hitcount` is treated like any other.
         let number = row.value(n, value);
         match (value.fold, value.modifier) {
             (Fold::Sum, Modifier::Percent) => {
@@ -284,7 +283,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
     }
 }
 
-/// Returns a number without its sign, and whether it is below zero.
+/// Returns absolute value and sign.
 fn size(number: u64, signed: bool) -> (u64, bool) {
     // CAST: two's complement.
     let with_sign = number as i64;
@@ -301,8 +300,7 @@ pub(super) fn pad(out: &mut dyn Write, length: usize, width: usize) -> fmt::Resu
     Ok(())
 }
 
-/// Writes a text and returns its length. Behind one that is cut there is the mark that such
-/// texts have in `trace`.
+/// Writes a string and returns its length. A cut string gets the same mark as in `trace`.
 pub(super) fn write_text(
     out: &mut dyn Write,
     words: impl Iterator<Item = u64>,
@@ -338,7 +336,7 @@ fn write_name(out: &mut dyn Write, width: usize, put: impl FnOnce(&mut SeqBuf<'_
     pad(out, length, width)
 }
 
-/// Writes an array of characters as a text, which ends with its first NUL.
+/// Writes an array of characters as a string, up to its first NUL.
 fn write_chars(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
     let mut room = [0u8; MAX_KEY_WORDS];
     let mut length = 0;
@@ -354,7 +352,7 @@ fn write_chars(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
     pad(out, length, 50)
 }
 
-/// Writes the elements of an array as `trace` does, in hexadecimal digits or with their signs.
+/// Writes the elements of an array like `trace`: in hexadecimal, or signed.
 fn write_elements(
     out: &mut dyn Write,
     words: Words<'_>,
@@ -386,7 +384,7 @@ fn write_stack(out: &mut dyn Write, words: Words<'_>, names: &mut dyn KeyNames) 
     write_more(out, is_cut)
 }
 
-/// Writes a line for the frames that are not kept, if there are any.
+/// Writes a line in place of the frames beyond the kept ones, if there are any.
 fn write_more(out: &mut dyn Write, is_cut: bool) -> fmt::Result {
     if is_cut {
         pad(out, 0, INDENT)?;
@@ -395,7 +393,7 @@ fn write_more(out: &mut dyn Write, is_cut: bool) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the process, and the addresses in its memory, as for the records of such stacks.
+/// Writes the process, and the addresses in its memory, like the record of a user stack.
 fn write_user_stack(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
     let first = words.get(0);
     let process = first & !HIGH_BIT;
@@ -450,7 +448,7 @@ fn write_number(
             // CAST: two's complement.
             let number = extend(number, width, true) as i64;
             match errno::name(number).filter(|name| !name.is_empty()) {
-                // As wide as a number.
+                // Padded to the width of a number.
                 Some(name) => write!(out, "{:>1$}{name}", '-', 10usize.saturating_sub(name.len())),
                 None => write!(out, "{number:10}"),
             }

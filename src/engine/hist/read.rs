@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Adds up the tables of a histogram and sorts the entries.
+//! Reads a histogram: adds up the tables and sorts the entries.
 //!
-//! Keys do not change, so they are not copied: a snapshot refers to them in the tables. But a
-//! histogram that has to do with others is cleared in place: see [`Snapshot::is_cleared`].
+//! A snapshot refers to the keys in the tables, as keys do not change. The exception are
+//! inter-event histograms, which are cleared in place, see [`Snapshot::is_cleared`].
 
 use core::cmp::Ordering;
 use core::ops::Deref;
@@ -18,31 +18,32 @@ use super::update::Histogram;
 use super::word::HistWord;
 use crate::sys::{AtomicU64, Vec};
 
-/// How often an entry is read until its hits and values belong together.
+/// Most attempts to read an entry consistently.
 const TRIES: usize = 64;
 
-/// Words of a row before its values.
+/// Index of a row's first value.
 const FIRST_VALUE: usize = 3;
 
-/// The word of a row that has its hits.
+/// Index of a row's hits.
 const HITS: usize = 2;
 
-/// The table that all CPUs share, in the place of the number of a CPU.
+/// The table number of the shared table; other numbers are CPUs.
 const SHARED: u32 = u32::MAX;
 
-/// What a histogram, which it refers to by `H`, has counted, sorted.
+/// The sorted contents of a histogram at one time. `H` is a reference to the histogram.
 pub struct Snapshot<H> {
     histogram: H,
-    /// Which entries they are, of those that were cleared one after the other.
+    /// The generation of the entries, see
+    /// [`VarTable::generation`](super::variable::VarTable::generation).
     generation: u64,
-    /// For each row its table, its slot, its hits and its values.
+    /// The rows: table, slot, hits and values of an entry.
     words: Vec<u64>,
-    /// The rows that are shown, sorted.
+    /// The numbers of the rows to show, sorted.
     rows: Vec<u32>,
     hits: u64,
     dropped: u64,
     torn: u64,
-    /// Of each value its sum over all rows, and the greatest.
+    /// Sum and maximum of each value over all rows.
     sums: [u64; MAX_VALUES],
     mosts: [u64; MAX_VALUES],
 }
@@ -51,22 +52,21 @@ pub struct Snapshot<H> {
 #[derive(Clone, Copy)]
 pub(super) struct ReadRow<'a> {
     place: ReadPlace<'a>,
-    /// The number of hits.
     pub(super) hits: u64,
-    /// The values as they are folded.
+    /// The values, still [encoded](super::entry).
     values: &'a [u64],
 }
 
-/// Where the key of an entry is.
+/// Where an entry's key is stored.
 #[derive(Clone, Copy)]
 enum ReadPlace<'a> {
-    /// In a slot of the table of a CPU.
+    /// Slot of a CPU's table.
     Own(&'a HistTable, usize),
-    /// In a slot of the table that all CPUs share.
+    /// Slot of the shared table.
     Shared(&'a HistTable<AtomicU64>, usize),
 }
 
-/// Words of a key.
+/// The words of a key.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     place: ReadPlace<'a>,
@@ -92,14 +92,14 @@ impl<'a> Words<'a> {
         self.iter().cmp(other.iter())
     }
 
-    /// Returns all of them.
+    /// Returns all words.
     pub(super) fn iter(self) -> impl Iterator<Item = u64> + 'a {
         (0..self.length).map(move |n| self.get(n))
     }
 }
 
 impl ReadRow<'_> {
-    /// Returns the name of a task, if it is kept.
+    /// Returns the comm of the task, if it is kept.
     pub(super) fn comm(&self) -> [u64; COMM_WORDS] {
         fn words<W: HistWord>(stored: Option<StoredKey<'_, W>>) -> [u64; COMM_WORDS] {
             let word = |n| stored.as_ref().map_or(0, |stored| stored.comm_word(n));
@@ -111,7 +111,7 @@ impl ReadRow<'_> {
         }
     }
 
-    /// Returns the words of the variables of a histogram that has to do with others.
+    /// Returns the variable words of an inter-event histogram's entry.
     pub(super) fn vars(&self) -> &[AtomicU64] {
         match self.place {
             ReadPlace::Own(..) => &[],
@@ -119,7 +119,7 @@ impl ReadRow<'_> {
         }
     }
 
-    /// Returns value `n`: as 64 bits, which are signed if the value is.
+    /// Returns value `n`, 64 bits wide; signed if the value is.
     pub(super) fn value(&self, n: usize, value: &Value) -> u64 {
         let word = self.values.get(n).copied().unwrap_or(0);
         let (_, signed) = value.source.shape();
@@ -145,7 +145,7 @@ impl Histogram {
         own.chain(shared).fold(0, u64::wrapping_add)
     }
 
-    /// As [`Snapshot::of`].
+    /// See [`Snapshot::of`].
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Histogram {
 }
 
 impl<H> Snapshot<H> {
-    /// Refers to its histogram by `histogram` from now on.
+    /// Replaces the reference to the histogram.
     pub(super) fn refer_by<G>(self, histogram: G) -> Snapshot<G> {
         Snapshot {
             histogram,
@@ -175,9 +175,8 @@ impl<H> Snapshot<H> {
 }
 
 impl<H: Deref<Target = Histogram>> Snapshot<H> {
-    /// Returns what `histogram` has counted up to now. Hits go on being counted; the hits of an
-    /// entry belong together with its values, unless the snapshot [says](Snapshot::torn)
-    /// otherwise.
+    /// Reads the hits that `histogram` has counted so far. Hits continue to be counted; hits and
+    /// values of each entry are consistent, except for [`Snapshot::torn`] entries.
     ///
     /// # Errors
     ///
@@ -208,24 +207,24 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.histogram.spec()
     }
 
-    /// Returns whether the histogram has been cleared since. Then what was read of entries before
-    /// this was called is of no use: their keys may be others.
+    /// Returns whether the histogram has been cleared since. Discard what was read of entries
+    /// before the call: their keys may have changed.
     pub(super) fn is_cleared(&self) -> bool {
         let table = self.histogram.var_table();
         table.is_some_and(|table| !table.is_as_since(self.generation))
     }
 
-    /// Returns the value and the entry for which a snapshot of the buffer was taken last.
+    /// Returns value and entry for which the last snapshot of the buffer was taken.
     pub(super) fn taken(&self) -> Option<(u64, ReadRow<'_>)> {
-        let linked = self.histogram.var_table()?;
-        let slot = linked.taken_at.load_relaxed().checked_sub(1)?;
-        let place = ReadPlace::Shared(&linked.table, usize::try_from(slot).ok()?);
+        let var_table = self.histogram.var_table()?;
+        let slot = var_table.taken_at.load_relaxed().checked_sub(1)?;
+        let place = ReadPlace::Shared(&var_table.table, usize::try_from(slot).ok()?);
         let row = ReadRow {
             place,
             hits: 0,
             values: &[],
         };
-        Some((linked.taken_for.load_relaxed(), row))
+        Some((var_table.taken_for.load_relaxed(), row))
     }
 
     /// Reads all tables.
@@ -260,7 +259,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.hits
     }
 
-    /// Returns the number of hits for which there was no room.
+    /// Returns the number of hits without an entry.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -270,8 +269,8 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.rows.len()
     }
 
-    /// Returns the number of entries that were written all the time while they were read, so
-    /// that their values may have a few hits more or less than is shown.
+    /// Returns the number of entries that changed during every attempt to read them. Their values
+    /// may be off by a few hits.
     pub fn torn(&self) -> u64 {
         self.torn
     }
@@ -299,7 +298,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.rows.iter().filter_map(|&number| self.row(number))
     }
 
-    /// Returns entry `n` in this order.
+    /// Returns entry `n` of [`Snapshot::rows`].
     pub(super) fn nth(&self, n: usize) -> Option<ReadRow<'_>> {
         self.row(*self.rows.get(n)?)
     }
@@ -327,7 +326,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         })
     }
 
-    /// Adds up the rows with equal keys, which several CPUs and nested writers have made.
+    /// Adds up rows with equal keys, made by several CPUs or nested writers.
     fn merge(&mut self) -> Result<(), Stop> {
         let mut rows = core::mem::take(&mut self.rows);
         order::sort(&mut rows, |a, b| self.compare_keys(a, b))?;
@@ -370,7 +369,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         }
     }
 
-    /// Finds the sum and the greatest of each value.
+    /// Computes sum and maximum of each value.
     fn total(&mut self) {
         let (mut sums, mut mosts) = ([0u64; MAX_VALUES], [0u64; MAX_VALUES]);
         for row in self.rows() {
@@ -379,7 +378,7 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
                 let number = row.value(n, value);
                 *sum = sum.wrapping_add(number);
                 *most = match value.is_signed() {
-                    // CAST: two's complement. One below zero has no bar, so 0 is the least.
+                    // CAST: two's complement. A negative number has no bar, so 0 is the least.
                     true => (number as i64).max(*most as i64) as u64,
                     false => number.max(*most),
                 };
@@ -393,12 +392,12 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         self.sums.get(n).copied().unwrap_or(0)
     }
 
-    /// Returns the greatest value `n` of all entries.
+    /// Returns the maximum of value `n` over all entries.
     pub(super) fn most(&self, n: usize) -> u64 {
         self.mosts.get(n).copied().unwrap_or(0)
     }
 
-    /// Sorts as the trigger says; what is equal by that, by the keys.
+    /// Sorts by the trigger's sort keys, then by the histogram's keys.
     fn sort(&mut self) -> Result<(), Stop> {
         let mut rows = core::mem::take(&mut self.rows);
         order::sort(&mut rows, |a, b| {
@@ -455,7 +454,6 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
         }
     }
 
-    /// Returns the words of key `n`.
     pub(super) fn key<'r>(&self, n: usize, row: ReadRow<'r>) -> Words<'r> {
         let keys = &self.spec().keys;
         let before = keys.iter().take(n).map(Key::words);
@@ -468,14 +466,14 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
 }
 
 impl Value {
-    /// Returns whether it is shown and sorted with its sign.
+    /// Returns whether the value is shown and sorted as signed.
     pub(super) fn is_signed(&self) -> bool {
         self.source.shape().1
     }
 }
 
 impl Key {
-    /// Compares numbers by their width and sign, texts by their bytes.
+    /// Compares numbers by width and sign, strings by bytes.
     fn compare(&self, a: Words<'_>, b: Words<'_>) -> Ordering {
         match self.source {
             KeySource::Text { .. } | KeySource::Comm => {

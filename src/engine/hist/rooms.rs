@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How many entries a histogram has room for, and where.
+//! The size of a histogram's tables.
 //!
-//! A hit counts in the table of its CPU, which is the fastest. If each CPU had room for all
-//! keys, a machine with a hundred CPUs would need a hundred times the memory. So the tables of
-//! the CPUs are bounded, and all CPUs share one for the keys that find no room there. A
-//! histogram that is not large has none, unless a CPU may come later: the hits of such a CPU
-//! are all counted in it.
+//! The fastest place to count a hit is a table of the CPU. But with room for all keys on each CPU,
+//! a machine with a hundred CPUs would need a hundred times the memory. So a CPU's table has
+//! limited room, and one shared table takes the keys that do not fit. A small histogram has no
+//! shared table, unless a CPU may be added later: hits on such a CPU are counted in the shared
+//! table.
 
 use super::column::COMM_WORDS;
 use super::spec::Spec;
 use super::table::{EntryShape, HistTable, SharedTable};
 use crate::sys::{AllocError, AtomicU64, PerCpu};
 
-/// Entries of a CPU's own table, if `size=` is not less: the default of `size=`.
+/// Entries of a CPU's table, or `size=` if that is less: the default of `size=`.
 const LEAST: usize = 2048;
 
-/// Bytes that a CPU's own table with more entries than [`LEAST`] may have.
+/// Most bytes of a CPU's table that has more than [`LEAST`] entries.
 const MOST_BYTES: usize = 512 << 10;
 
 impl EntryShape {
-    /// Returns the words of an entry of `spec`.
+    /// Returns the entry layout for `spec`.
     pub fn of(spec: &Spec) -> Self {
         Self {
             values: spec.values.len(),
@@ -32,10 +32,10 @@ impl EntryShape {
 }
 
 impl Spec {
-    /// Returns the entries of the table of each CPU that is present.
+    /// Returns the entries of the table of each present CPU.
     fn own_entries(&self) -> usize {
         if self.inter.is_some() {
-            // All CPUs find the variables in the table that they share.
+            // Variables are found in the shared table only.
             return 0;
         }
         let bytes = HistTable::<AtomicU64>::bytes_of_entry(EntryShape::of(self));
@@ -43,7 +43,8 @@ impl Spec {
         self.size.min(fitting.max(LEAST))
     }
 
-    /// Returns the bytes of all tables on a machine with so many CPUs, and maybe more to come.
+    /// Returns the bytes of all tables for `present` CPUs; unless `all_present`, with the shared
+    /// table that later CPUs need.
     pub fn bytes(&self, present: usize, all_present: bool) -> usize {
         let own = self.own_entries();
         let has_shared = own < self.size || !all_present;
@@ -52,7 +53,7 @@ impl Spec {
         entries.saturating_mul(HistTable::<AtomicU64>::bytes_of_entry(EntryShape::of(self)))
     }
 
-    /// Makes an empty table of a CPU. Of one that is not present it has no room.
+    /// Makes an empty table for a CPU; without room if the CPU is not present.
     ///
     /// # Errors
     ///
@@ -64,8 +65,7 @@ impl Spec {
         HistTable::with_shape(EntryShape::of(self), entries)
     }
 
-    /// Makes the empty table that all CPUs share, if the tables `own` of the CPUs have not
-    /// enough room.
+    /// Makes the empty shared table, if the tables `own` of the CPUs have too little room.
     ///
     /// # Errors
     ///

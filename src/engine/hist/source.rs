@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where keys and values come from when a hit is counted.
+//! The sources of keys and values, when a hit is counted.
 
 use core::num::NonZeroU64;
 
@@ -9,8 +9,8 @@ use crate::engine::program::exec::{self, Env};
 use crate::engine::program::fetch::Program;
 use crate::engine::record::{Header, COMM_LEN};
 
-/// What is known of a hit beside its arguments. Each function is called only if the
-/// histogram needs its result.
+/// Properties of a hit besides its arguments. Each function is called only if the histogram needs
+/// the result.
 ///
 /// The functions must not fault, sleep or take a lock.
 ///
@@ -25,19 +25,19 @@ pub trait Moment {
     /// Returns the number of the CPU.
     fn cpu(&self) -> u32;
 
-    /// Returns `__probe_ip` or `__probe_func`; the number of a system call.
+    /// Returns `__probe_ip` or `__probe_func`, or the number of a system call.
     fn place(&self) -> u64;
 
-    /// Returns the time: in microseconds, if `in_usecs` and the clock counts nanoseconds;
-    /// otherwise as the clock counts.
+    /// Returns the time, in microseconds if `in_usecs` and the clock counts nanoseconds, otherwise
+    /// in units of the clock.
     fn time(&self, in_usecs: bool) -> u64;
 
-    /// Writes the addresses of the stack's frames to `frames`, which are zeroes, the innermost first.
-    /// The last is anything but zero if there is one.
+    /// Writes the kernel stack to `frames`, innermost first. `frames` is zeroed before; a deeper
+    /// stack has a nonzero last frame.
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
 
-    /// As [`Moment::stack`], of the stack in user space; returns the number of the process. There are
-    /// no frames in an NMI, and of a thread of the kernel.
+    /// Writes the user stack like [`Moment::stack`], and returns the pid of the process. In an NMI
+    /// and for kernel threads there are no frames.
     fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32;
 }
 
@@ -45,34 +45,34 @@ pub trait Moment {
 ///
 /// Context: any.
 pub trait Values {
-    /// Returns a number, with its sign extended to 64 bits; 0 if it cannot be read.
+    /// Returns a number, sign-extended to 64 bits; 0 if it cannot be read.
     fn number(&self, source: KeySource, in_usecs: bool) -> u64;
 
     /// Returns element `n` of the array argument `index`; 0 if it cannot be read.
     fn element(&self, index: u8, n: u8) -> u64;
 
-    /// Writes a text with its NUL and returns its length, that of `out` if it does not fit;
-    /// `None` if it cannot be read.
+    /// Writes a string with its NUL and returns its length, or the length of `out` if it does not
+    /// fit; `None` if it cannot be read.
     fn text(&self, index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize>;
 
     /// Returns the name of the task.
     fn comm(&self) -> [u8; COMM_LEN];
 
-    /// Writes the frames of the stack to `frames`, which are zeroes.
+    /// See [`Moment::stack`].
     fn stack(&self, frames: &mut [u64; STACK_DEPTH]);
 
-    /// As [`Values::stack`], of the stack in user space; returns the number of the process.
+    /// See [`Moment::user_stack`].
     fn user_stack(&self, frames: &mut [u64; STACK_DEPTH]) -> u32;
 }
 
-/// The hit of a probe, whose arguments are fetched from registers and memory.
+/// A probe's hit, whose arguments are fetched from registers and memory.
 #[derive(Clone, Copy)]
 pub struct ProbeHit<'a, E, M> {
     /// The program of the probe.
     pub program: &'a Program,
     /// Registers and memory.
     pub env: &'a E,
-    /// What else is known.
+    /// Task, CPU, time and stacks.
     pub moment: &'a M,
 }
 
@@ -135,7 +135,7 @@ impl<E: Env, M: Moment> Values for ProbeHit<'_, E, M> {
     }
 }
 
-/// Returns the low `width` bytes of `value`, with their sign if `signed`.
+/// Returns the low `width` bytes of `value`, sign-extended if `signed`.
 #[inline(always)]
 pub(super) fn extend(value: u64, width: u8, signed: bool) -> u64 {
     let unused = 64u32.wrapping_sub(u32::from(width).wrapping_mul(8));
@@ -148,7 +148,7 @@ pub(super) fn extend(value: u64, width: u8, signed: bool) -> u64 {
     }
 }
 
-/// Returns a number as its key.
+/// Transforms a number by `step`.
 #[inline(always)]
 pub(super) fn stepped(step: KeyStep, value: u64) -> u64 {
     match step {
@@ -159,15 +159,14 @@ pub(super) fn stepped(step: KeyStep, value: u64) -> u64 {
     }
 }
 
-/// As [`stepped`], of a number that is not in a bucket at or above zero; it has a logarithm
-/// instead if `is_log2`.
+/// Transforms a number outside of non-negative buckets: negative, or with a logarithm if `is_log2`.
 #[inline(always)]
 fn stepped_beyond(value: u64, size: NonZeroU64, is_log2: bool) -> u64 {
     match (is_log2, is_negative(value)) {
         (true, true) => BELOW_ZERO,
         (true, false) => log2(value),
         (false, _) => {
-            // How far the end of the bucket that is next to zero is below zero.
+            // The distance of the bucket's upper end from zero.
             let near = start_of_bucket(!value, size);
             let far = near.saturating_add(size.get()).min(1 << 63);
             far.wrapping_neg()
@@ -186,7 +185,7 @@ fn start_of_bucket(value: u64, size: NonZeroU64) -> u64 {
     value.wrapping_sub(rest)
 }
 
-/// Returns the least power of two that `value` does not exceed: the kernel's
+/// Returns the exponent of the least power of two that is not less than `value`: the kernel's
 /// `order_base_2()`.
 #[inline(always)]
 fn log2(value: u64) -> u64 {
@@ -196,7 +195,7 @@ fn log2(value: u64) -> u64 {
     }
 }
 
-/// Returns a task's name in words.
+/// Returns a comm as words.
 pub(super) fn comm_words(comm: [u8; COMM_LEN]) -> [u64; COMM_WORDS] {
     let whole = u128::from_le_bytes(comm);
     // CAST: the low and the high half.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a histogram counts, and what it has to do with others.
+//! A compiled histogram trigger.
 
 use super::column::{Key, KeySource, Modifier, Sort, Value};
 use super::expr::HistExpr;
@@ -9,31 +9,31 @@ use super::variable::{VarSource, VarTable, Variable};
 use crate::engine::record::Layout;
 use crate::sys::{Box, Vec};
 
-/// A compiled histogram: where each key and each value comes from, and how it is shown.
+/// A compiled histogram trigger: keys, values, and how they are shown.
 ///
 /// # Invariants
 ///
-/// There are 1 to [`MAX_KEYS`](super::MAX_KEYS) keys, at most [`MAX_VALUES`](super::MAX_VALUES) values, and 1 to [`MAX_SORTS`](super::MAX_SORTS)
-/// sorts, which name keys and values by their indexes. The keys have at most
-/// [`MAX_KEY_WORDS`](super::MAX_KEY_WORDS) words.
+/// There are 1 to [`MAX_KEYS`](super::MAX_KEYS) keys, at most [`MAX_VALUES`](super::MAX_VALUES)
+/// values, and 1 to [`MAX_SORTS`](super::MAX_SORTS) sort keys, which are indices of keys and
+/// values. The keys have at most [`MAX_KEY_WORDS`](super::MAX_KEY_WORDS) words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The name under which several events share it.
+    /// The name by which several events share the histogram.
     pub name: Option<Vec<u8>>,
     /// The keys.
     pub keys: Vec<Key>,
-    /// The values besides the number of hits.
+    /// The values besides `hitcount`.
     pub values: Vec<Value>,
-    /// The orders in which entries are sorted.
+    /// The sort keys.
     pub sorts: Vec<Sort>,
-    /// Entries that each CPU has room for: a power of two.
+    /// Entries of each CPU: a power of two.
     pub size: usize,
     /// The clock of `common_timestamp`, if the trigger names it.
     pub clock: Option<Vec<u8>>,
-    /// Whether the number of hits is not shown.
+    /// Whether `hitcount` is hidden.
     pub hides_hits: bool,
-    /// What it has to do with others, if it does.
-    // Few histograms do: in a box, because specs are passed on by value.
+    /// The inter-event part.
+    // Boxed: few histograms have one, and specs are passed by value.
     pub(super) inter: Option<Box<InterEvent>>,
 }
 
@@ -44,13 +44,13 @@ impl Spec {
         words.fold(0, usize::saturating_add)
     }
 
-    /// Returns whether the name of the task that makes an entry is kept with it.
+    /// Returns whether an entry keeps the comm of the task that made it.
     pub fn keeps_comm(&self) -> bool {
         let is_name = |key: &Key| key.modifier == Modifier::Execname;
         self.keys.iter().any(is_name)
     }
 
-    /// Returns whether an entry has the time of its hit.
+    /// Returns whether a hit needs the time.
     pub fn has_time(&self) -> bool {
         let mut sources = Iterator::chain(
             self.keys.iter().map(|key| key.source),
@@ -59,7 +59,7 @@ impl Spec {
         sources.any(|source| source == KeySource::Time) || self.computes(|it| it.has_time())
     }
 
-    /// Returns whether `is` holds for an expression of a key, a value or a variable.
+    /// Returns whether `is` accepts an expression of a key, a value or a variable.
     fn computes(&self, is: impl Fn(&HistExpr) -> bool) -> bool {
         let Some(inter) = &self.inter else {
             return false;
@@ -73,7 +73,7 @@ impl Spec {
         all.any(is)
     }
 
-    /// Returns whether times are counted in microseconds, of a clock of nanoseconds.
+    /// Returns whether times are in microseconds, which requires a clock in nanoseconds.
     pub fn is_in_usecs(&self) -> bool {
         let mut modifiers = Iterator::chain(
             self.keys.iter().map(|key| (key.source, key.modifier)),
@@ -85,8 +85,8 @@ impl Spec {
             || self.computes(|it| it.has_time() && it.shape.in_usecs)
     }
 
-    /// Returns whether `other` is the same histogram, whatever their sizes are: the kernel
-    /// takes a second one for the first. Names and filters are compared by [`decide`].
+    /// Returns whether `other` is the same histogram, apart from the size, which the kernel
+    /// ignores, too. [`decide`] compares names and filters.
     ///
     /// [`decide`]: super::decide
     pub fn is_like(&self, other: &Spec) -> bool {
@@ -100,7 +100,7 @@ impl Spec {
             }
     }
 
-    /// Returns whether all fields that its variables hold are at the same places in both layouts.
+    /// Returns whether the fields that the variables hold are at the same offsets in both layouts.
     pub fn finds_alike(&self, one: &Layout, other: &Layout) -> bool {
         let is_alike = |index: u8| {
             let index = usize::from(index);
@@ -115,7 +115,7 @@ impl Spec {
         all.all(|variable| variable.source.needs_only(&is_alike))
     }
 
-    /// Returns the variables; none of a histogram that has to do with no other.
+    /// Returns the variables; empty for a histogram that is not an inter-event one.
     pub fn variables(&self) -> &[Variable] {
         self.inter.as_ref().map_or(&[], |inter| &inter.variables)
     }
@@ -130,8 +130,8 @@ impl Spec {
                 .any(|var| var.source == VarSource::Stack)
     }
 
-    /// Returns whether it has to do with others.
-    pub fn is_linked(&self) -> bool {
+    /// Returns whether it is an inter-event histogram: it has variables, references or actions.
+    pub fn is_inter_event(&self) -> bool {
         self.inter.is_some()
     }
 

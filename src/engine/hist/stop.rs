@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Why reading ends early.
+//! Reasons why reading ends early.
 
 use crate::sys::{self, AllocError};
 
@@ -20,8 +20,7 @@ impl From<AllocError> for Stop {
 }
 
 impl Stop {
-    /// Lets another task run if one waits for the CPU. Called from time to time by what takes
-    /// long.
+    /// Reschedules if needed. Long loops call this from time to time.
     ///
     /// # Errors
     ///

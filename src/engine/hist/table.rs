@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The entries of one CPU, or those that all CPUs share.
+//! A table of entries: of one CPU, or shared by all.
 //!
-//! A writer may be interrupted between any two instructions by another one on the same CPU.
-//! Other CPUs only read, unless the table is shared. All memory is allocated when the table
-//! is made; nothing is removed.
+//! A writer may interrupt another one on the same CPU between any two instructions. Other CPUs only
+//! read, unless the table is shared. All memory is allocated in advance; nothing is removed.
 //!
-//! An entry is found by open addressing with at most [`PROBES`] steps. Its words are::
+//! Entries are found by open addressing, in at most [`PROBES`] steps. The words of an entry:
 //!
 //! ```text
 //! claim | hits | [ended | values ...] | [comm | comm] | [keys ...] | [variables ...]
 //! ```
 //!
-//! In a table of one word `claim` is the key itself, [mixed](SALT) so that it is not 0; a
-//! compare-exchange claims the entry and writes the key at once. In any other table it is a
-//! tag of the key's hash with two bits: the entry is claimed, and its key is complete. A
-//! writer that finds an entry claimed and not complete has interrupted its owner, or is faster
-//! on another CPU, and takes another entry: the same key may be in several entries, which the
-//! reader adds up.
+//! If keys are one word, `claim` is the key itself, [mixed](SALT) so that it is not 0; one
+//! compare-exchange claims the entry and writes the key. Otherwise `claim` is a tag of the key's
+//! hash and two bits: the entry is claimed, and its key is complete. A writer that finds an entry
+//! claimed but not complete has interrupted the owner, or races with it on another CPU; it takes
+//! another entry. So a key may have several entries, which the reader adds up.
 //!
-//! A hit adds 1 to `hits`, folds the values, and adds 1 to `ended`. No writer is between the
-//! two if they are equal, however deeply writers are nested; so a reader that reads `ended`
-//! first and `hits` last knows whether what it read belongs together.
+//! A hit increments `hits`, folds the values, and increments `ended`. If the two are equal, no
+//! writer is in between, however deeply writers are nested; so a reader that reads `ended` first
+//! and `hits` last knows whether its data is consistent.
 
 use super::column::COMM_WORDS;
 use super::entry::{BucketEntry, Read};
@@ -29,39 +27,39 @@ use super::stop::Stop;
 use super::word::HistWord;
 use crate::sys::{self, AllocError, AtomicU64, PublishedWord, Vec, Zeroed};
 
-/// Most entries that are looked at to find a key. A table is at most four fifths full, so
-/// keys are this far from their place only if their hashes are made for it.
+/// Most entries that are probed for a key. As a table is at most four fifths full, only crafted
+/// hashes need more.
 pub(super) const PROBES: usize = 256;
 
-/// Entries that [`HistTable::near`] looks at.
+/// Entries that [`HistTable::near`] probes.
 const NEAR: usize = 8;
 
-/// Slots that are read before another task may run.
+/// Slots that are read between two checks for rescheduling.
 const SLOTS_AT_ONCE: usize = 1 << 13;
 
-/// What a key of one word is combined with. The result must not be 0, which is a free
-/// entry; the one key for which it is has an entry of its own.
+/// XORed into a key of one word, so that it is not 0, which marks a free entry. The one key for
+/// which the result is 0 has an extra entry.
 const SALT: u64 = 0x5bf0_3635_dcd3_8a4d;
 
 /// Multiplier of hashes: 2^64 divided by the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Bit of a claim: an entry is claimed.
+/// Bit of a claim: the entry is claimed.
 pub(super) const CLAIMED: u64 = 1;
 
-/// Bits of a claim: an entry is claimed, and its key is complete.
+/// Bits of a claim: the entry is claimed and its key is complete.
 pub(super) const COMPLETE: u64 = 3;
 
-/// The words of an entry.
+/// The layout of an entry, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryShape {
-    /// The number of values.
+    /// Values.
     pub values: usize,
-    /// Words of a task's name: 0 or [`COMM_WORDS`].
+    /// The comm: 0 or [`COMM_WORDS`].
     pub comm: usize,
-    /// Words of the keys.
+    /// Keys.
     pub keys: usize,
-    /// Words of variables.
+    /// Variables.
     pub vars: usize,
 }
 
@@ -72,7 +70,7 @@ impl EntryShape {
         self.keys == 1 && self.comm == 0
     }
 
-    /// Returns the words of `ended` and the values.
+    /// Returns the words of `ended` and values.
     #[inline(always)]
     pub(super) fn folded(self) -> usize {
         match self.values {
@@ -81,7 +79,7 @@ impl EntryShape {
         }
     }
 
-    /// Returns the words between the values and the variables.
+    /// Returns the words from `ended` up to the variables.
     fn before_vars(self) -> usize {
         match self.is_word() {
             true => 0,
@@ -95,7 +93,7 @@ impl EntryShape {
     }
 }
 
-/// A number of entries.
+/// A table of entries.
 pub struct HistTable<W: HistWord = PublishedWord> {
     words: Zeroed<W>,
     shape: EntryShape,
@@ -103,31 +101,28 @@ pub struct HistTable<W: HistWord = PublishedWord> {
     stride: usize,
     /// Words of an entry before its key, if the key is not the claim.
     before_key: usize,
-    /// Words of an entry behind the number of hits and before its variables.
+    /// Words of an entry from `ended` up to its variables.
     before_vars: usize,
-    /// Entries that keys are hashed to.
+    /// Slots that keys hash to.
     slots: usize,
-    /// Keys for which there is room.
+    /// Number of keys for which there is room.
     room: usize,
-    /// The same, as the most entries that may be claimed. Of a shared table, each CPU may claim one more, if
-    /// all do at the same time.
+    /// `room` as the limit of claimed entries. In a shared table each CPU may exceed it by one,
+    /// while all claim at the same time.
     limit: u64,
     claimed: W,
     dropped: W,
 }
 
-/// The table that all CPUs share.
+/// A table that all CPUs share.
 pub type SharedTable = HistTable<AtomicU64>;
 
-/// The key of an entry, which does not change any more, and the name of its task.
+/// The key of an entry, which no longer changes, and the comm of its task.
 pub(super) enum StoredKey<'a, W> {
-    /// A key of one word.
     Word(u64),
     /// Any other key.
     Words {
-        /// The name.
         comm: &'a [W],
-        /// The key.
         keys: &'a [W],
     },
 }
@@ -142,7 +137,7 @@ impl<W: HistWord> StoredKey<'_, W> {
         }
     }
 
-    /// Returns word `n` of the name; 0 if there is none.
+    /// Returns word `n` of the comm; 0 if there is none.
     pub(super) fn comm_word(&self, n: usize) -> u64 {
         match self {
             Self::Word(_) => 0,
@@ -152,7 +147,7 @@ impl<W: HistWord> StoredKey<'_, W> {
 }
 
 impl<W: HistWord> HistTable<W> {
-    /// Makes an empty table of entries of `shape`, `size` of which may be claimed.
+    /// Makes an empty table for entries of `shape`, of which `size` may be claimed.
     ///
     /// # Errors
     ///
@@ -162,7 +157,7 @@ impl<W: HistWord> HistTable<W> {
     pub fn with_shape(shape: EntryShape, size: usize) -> Result<Self, AllocError> {
         let stride = shape.stride();
         let slots = size.saturating_add(spare(stride, size));
-        // One more for the key that is 0 when it is mixed.
+        // The last entry is for the key that mixes to 0.
         let count = slots.checked_add(1).and_then(|n| n.checked_mul(stride));
         let count = count.ok_or(AllocError)?;
         let words = Zeroed::new(count)?;
@@ -181,13 +176,13 @@ impl<W: HistWord> HistTable<W> {
         })
     }
 
-    /// Returns the words of an entry.
+    /// Returns the layout of an entry.
     #[inline(always)]
     pub fn shape(&self) -> EntryShape {
         self.shape
     }
 
-    /// Returns the bytes of an entry of `shape`, with its part of the spare ones.
+    /// Returns the bytes of an entry of `shape`, with its share of the spare slots.
     pub(super) fn bytes_of_entry(shape: EntryShape) -> usize {
         let bytes = shape.stride().saturating_mul(size_of::<W>());
         bytes.saturating_add(spare(shape.stride(), bytes))
@@ -198,7 +193,7 @@ impl<W: HistWord> HistTable<W> {
         self.room
     }
 
-    /// Counts a hit that found no entry.
+    /// Counts a hit without an entry.
     ///
     /// Context: any, where the table is written.
     #[inline(always)]
@@ -206,7 +201,7 @@ impl<W: HistWord> HistTable<W> {
         self.dropped.increment();
     }
 
-    /// Returns the number of hits that found no entry.
+    /// Returns the number of hits without an entry.
     pub fn dropped(&self) -> u64 {
         self.dropped.load()
     }
@@ -216,7 +211,7 @@ impl<W: HistWord> HistTable<W> {
     /// Context: process, may sleep.
     pub fn hits(&self) -> u64 {
         let of = |slot| self.slot(slot).map_or(0, |(_, hits, _)| hits.load());
-        // The last entry is not claimed.
+        // The last entry is not counted as claimed.
         let mut hits = of(self.slots);
         let mut left = self.claimed.load();
         for slot in 0..self.slots {
@@ -233,20 +228,20 @@ impl<W: HistWord> HistTable<W> {
         hits
     }
 
-    /// Returns the slot where the search for a hash begins.
+    /// Returns the slot at which the search for `hash` begins.
     #[inline(always)]
     pub(super) fn first(&self, hash: u64) -> usize {
         // CAST: The product's high half is less than `slots`.
         ((u128::from(hash) * self.slots as u128) >> 64) as usize
     }
 
-    /// As [`HistTable::first`], of a key of one word that is [mixed](mix).
+    /// Like [`HistTable::first`], for a key of one word that is already [mixed](mix).
     #[inline(always)]
     pub(super) fn first_of_word(&self, mixed: u64) -> usize {
         self.first(mixed.wrapping_mul(MULTIPLIER))
     }
 
-    /// Returns the number of words of an entry behind the number of hits and before its variables.
+    /// Returns the words of an entry from `ended` up to its variables.
     #[inline(always)]
     pub(super) fn before_vars(&self) -> usize {
         self.before_vars
@@ -258,7 +253,7 @@ impl<W: HistWord> HistTable<W> {
         self.slots
     }
 
-    /// Counts from 0 again what was claimed and lost.
+    /// Resets the numbers of claimed entries and dropped hits.
     pub(super) fn forget_losses(&self) {
         for counter in [&self.claimed, &self.dropped] {
             counter.add(counter.load().wrapping_neg());
@@ -286,7 +281,7 @@ impl<W: HistWord> HistTable<W> {
         Some((claim, hits, rest))
     }
 
-    /// Returns the entry of a key of one word, which is made if there is room.
+    /// Returns the entry of a key of one word. Makes the entry if there is room.
     ///
     /// Context: any, where the table is written.
     #[inline(always)]
@@ -300,7 +295,7 @@ impl<W: HistWord> HistTable<W> {
         self.find_word(mixed, first)
     }
 
-    /// As [`HistTable::word_entry`], for a key that is not where the search begins.
+    /// Searches behind the first slot for [`HistTable::word_entry`].
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn find_word(&self, mixed: u64, first: usize) -> Option<BucketEntry<'_, W>> {
@@ -318,7 +313,7 @@ impl<W: HistWord> HistTable<W> {
                 }
                 found = mixed;
                 if !claim.compare_exchange(0, mixed) {
-                    // A nested writer was faster, maybe with the same key.
+                    // A nested writer claimed the slot first, maybe for the same key.
                     self.unclaim();
                     found = claim.load();
                 }
@@ -331,7 +326,7 @@ impl<W: HistWord> HistTable<W> {
         None
     }
 
-    /// Takes one of the entries that may be claimed.
+    /// Counts one more claimed entry; returns false if there is no room.
     pub(super) fn may_claim(&self) -> bool {
         if self.claimed.load() >= self.limit {
             return false;
@@ -340,13 +335,13 @@ impl<W: HistWord> HistTable<W> {
         true
     }
 
-    /// Gives back what [`HistTable::may_claim`] took.
+    /// Undoes [`HistTable::may_claim`].
     pub(super) fn unclaim(&self) {
         self.claimed.add(u64::MAX);
     }
 
-    /// Returns the entry of a key of any number of words, which is made if there is room;
-    /// `comm` returns the name of the task, which is called only then.
+    /// Returns the entry of a key of any length. Makes the entry if there is room; only then calls
+    /// `comm`, which returns the comm of the task.
     ///
     /// Context: any, where the table is written.
     #[inline(always)]
@@ -379,8 +374,8 @@ impl<W: HistWord> HistTable<W> {
                     claim.compare_exchange(claimed, complete);
                     return Some(BucketEntry { hits, folded });
                 }
-                // A nested writer took it. Should it have the same key, there are two
-                // entries of it.
+                // A nested writer claimed the slot first. If it has the same key, that key now has
+                // two entries.
                 self.unclaim();
             }
             slot = self.next(slot);
@@ -388,7 +383,7 @@ impl<W: HistWord> HistTable<W> {
         None
     }
 
-    /// Writes the key of an entry that was claimed.
+    /// Writes the key of a claimed entry and marks it complete.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     pub(super) fn complete(
@@ -404,12 +399,12 @@ impl<W: HistWord> HistTable<W> {
             put(comm_words, &comm());
         }
         put(key_words, key);
-        // The key is complete before the claim says so.
+        // The key is visible before the claim says that it is complete.
         sys::fence_release();
     }
 
-    /// Calls `each` with the slot, the values and the reading of each entry that has hits. An
-    /// entry is read at most `tries` times until its hits and values belong together.
+    /// Calls `each` with slot, values and reading of each entry that has hits. Reads an entry at
+    /// most `tries` times until hits and values are consistent.
     ///
     /// Context: any CPU; process, may sleep.
     ///
@@ -447,14 +442,14 @@ impl<W: HistWord> HistTable<W> {
         Ok(())
     }
 
-    /// Returns the key of the entry in `slot`, if it has one that is complete.
+    /// Returns the key of the entry in `slot`, if it is complete.
     ///
     /// Context: any CPU.
     pub(super) fn stored(&self, slot: usize) -> Option<StoredKey<'_, W>> {
         let (claim, _, rest) = self.slot(slot)?;
         let claimed = claim.load();
         if self.shape.is_word() {
-            // The last entry belongs to the key that is 0 when it is mixed.
+            // The last entry belongs to the key that mixes to 0.
             let is_free = claimed == 0 && slot != self.slots;
             return (!is_free).then_some(StoredKey::Word(claimed ^ SALT));
         }
@@ -476,8 +471,8 @@ impl<W: HistWord> HistTable<W> {
 }
 
 impl HistTable {
-    /// Returns the number of hits of the entry of a key of one word, in a table of such keys;
-    /// `None` if the entry is not near the place where the search begins.
+    /// Returns the hits of the entry of a key of one word, in a table without longer keys; `None`
+    /// if the first [`NEAR`] slots do not have it.
     ///
     /// Context: any, on the owning CPU.
     #[inline(always)]
@@ -488,7 +483,7 @@ impl HistTable {
             let (claim, hits, _) = self.slot(slot)?;
             let found = claim.load();
             if found == mixed {
-                // The key that is 0 when it is mixed has another place.
+                // The key that mixes to 0 has a slot of its own.
                 return (mixed != 0).then_some(hits);
             }
             if found == 0 {
@@ -499,7 +494,7 @@ impl HistTable {
         None
     }
 
-    /// As [`HistTable::near_word`], in a table of keys of `N` words that are not the claim.
+    /// Like [`HistTable::near_word`], for a key of `N` words that is not stored in the claim.
     ///
     /// Context: any, on the owning CPU.
     #[inline(always)]
@@ -528,8 +523,8 @@ impl HistTable {
     }
 }
 
-/// Returns the slots that a table has beside those that may be claimed, `size`. Long entries
-/// are not made many more than are used.
+/// Returns the number of slots besides the `size` that may be claimed. Large entries have fewer
+/// spare ones.
 fn spare(stride: usize, size: usize) -> usize {
     if stride > 8 {
         size / 4
@@ -538,7 +533,7 @@ fn spare(stride: usize, size: usize) -> usize {
     }
 }
 
-/// Returns a key of one word so that it is not 0, but for one key.
+/// Mixes a key of one word. Only one key results in 0.
 #[inline(always)]
 pub(super) fn mix(key: u64) -> u64 {
     key ^ SALT

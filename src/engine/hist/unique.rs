@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entries of a table that all CPUs share, of which each key has one at most.
+//! Entries of a shared table in which each key has at most one entry.
 //!
-//! Variables are stored by one CPU and read by another, so both must find the same entry. A
-//! writer that finds the entry of its key claimed but not complete, because it interrupts the
-//! owner or is faster on another CPU, does not wait: its hit is lost, and counted as such.
+//! One CPU stores a variable and another reads it, so both must find the same entry. A writer that
+//! finds an entry claimed but not complete, because it interrupts the owner or races with it on
+//! another CPU, does not wait: its hit is dropped, and counted as such.
 
 use super::column::COMM_WORDS;
 use super::entry::BucketEntry;
@@ -12,22 +12,20 @@ use super::table::SharedTable;
 use super::table::{hash, mix, CLAIMED, COMPLETE, PROBES};
 use crate::sys::{self, AtomicU64};
 
-/// Slots that are cleared before another task may run.
+/// Slots that are cleared between two checks for rescheduling.
 const CLEARED_AT_ONCE: usize = 1 << 10;
 
-/// An entry that has variables.
+/// An entry with variables.
 #[derive(Clone, Copy)]
 pub(super) struct VarEntry<'a> {
-    /// What is counted.
+    /// Hits and values.
     pub(super) bucket: BucketEntry<'a, AtomicU64>,
-    /// The words of the variables.
     pub(super) vars: &'a [AtomicU64],
-    /// Its slot.
     pub(super) slot: usize,
 }
 
 impl SharedTable {
-    /// Returns the parts of the entry in `slot` whose words behind the claim are these.
+    /// Returns the entry in `slot`; `rest` are its words behind the claim.
     #[inline(always)]
     fn parts<'a>(
         &self,
@@ -41,7 +39,7 @@ impl SharedTable {
         Some(VarEntry { bucket, vars, slot })
     }
 
-    /// Returns the entry of a key, if it has one that is complete.
+    /// Returns the entry of a key, if it is complete.
     ///
     /// Context: any.
     #[inline(always)]
@@ -52,7 +50,8 @@ impl SharedTable {
         }
     }
 
-    /// As [`SharedTable::find_entry`], of a key of one word, if the table has such keys.
+    /// Like [`SharedTable::find_entry`], for a key of one word; `None` if the table has longer
+    /// keys.
     #[inline(always)]
     pub(super) fn find_of_word(&self, key: u64) -> Option<VarEntry<'_>> {
         match self.shape().is_word() {
@@ -61,9 +60,9 @@ impl SharedTable {
         }
     }
 
-    /// Returns the number of hits and the words behind that of the entry of a key of one word, if
-    /// it is where the search begins; the words begin with the variables. There are no values, and
-    /// the table must have such keys.
+    /// Returns, for a key of one word, the hits and the words behind them, which begin with the
+    /// variables, if the entry is in the first slot of its search. The table must have such keys,
+    /// and no values.
     #[inline(always)]
     pub(super) fn first_by_word(&self, key: u64) -> Option<(&AtomicU64, &[AtomicU64])> {
         let mixed = mix(key);
@@ -92,7 +91,7 @@ impl SharedTable {
         None
     }
 
-    /// Returns the entry of the key that is 0 when it is mixed.
+    /// Returns the entry of the key that mixes to 0.
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
@@ -120,7 +119,7 @@ impl SharedTable {
         None
     }
 
-    /// Returns whether an entry whose words behind the number of hits are `rest` is of `key`.
+    /// Returns whether an entry with the words `rest` behind its hits has `key`.
     #[inline(always)]
     fn has_key(&self, rest: &[AtomicU64], key: &[u64]) -> Option<bool> {
         let shape = self.shape();
@@ -133,8 +132,8 @@ impl SharedTable {
         Some(pairs.all(|(own, key)| own.load_relaxed() == *key))
     }
 
-    /// Returns the entry of a key, which is made if there is room; `comm` returns the name of
-    /// the task, which is called only then.
+    /// Returns the entry of a key. Makes the entry if there is room; only then calls `comm`, which
+    /// returns the comm of the task.
     ///
     /// Context: any.
     #[inline(always)]
@@ -215,7 +214,7 @@ impl SharedTable {
                 }
             }
             if found == claimed {
-                // Maybe the same key, which is not known yet.
+                // The incomplete key may be the same one.
                 return None;
             }
             if found == complete && self.has_key(rest, key)? {
@@ -235,9 +234,10 @@ impl SharedTable {
         parts.map_or(&[], |parts| parts.vars)
     }
 
-    /// Removes all entries, to which no hit adds any more. First no lookup finds any of them; hits
-    /// of other histograms that have found one before may still read its variables, and end before
-    /// `wait` returns. Only then are these set to 0: a variable that is set is never read as 0.
+    /// Removes all entries; no hit may add any meanwhile. First lookups stop finding them. Hits of
+    /// other histograms that found an entry before may still read its variables; `wait` returns
+    /// when they have ended. Only then are the variables zeroed, so that a set variable never reads
+    /// as 0.
     ///
     /// Context: process, may sleep.
     pub(super) fn clear(&self, wait: impl FnOnce()) {
@@ -263,7 +263,7 @@ impl SharedTable {
     }
 }
 
-// Not for the model checker, whose atomics exist in its models only.
+// The atomics of the model checker exist only in its models.
 #[cfg(test)]
 #[cfg(feature = "hooks")]
 mod tests {
@@ -363,7 +363,7 @@ mod tests {
             let table = table(words, 128);
             let mut slots = BTreeMap::new();
             for n in 0..100u64 {
-                // One of them is 0 when it is mixed.
+                // One of these keys mixes to 0.
                 let key = [if n == 7 { mix(0) } else { n }, n];
                 assert!(table.find_entry(&key[..words]).is_none() || words == 1 && n == 7);
                 let entry = table.make_entry(&key[..words], || [0, 0]).unwrap();

@@ -19,38 +19,37 @@ use crate::engine::util::text::up_to_nul;
 use crate::sys::{AllocError, Arc, AtomicU32, OnCpu, PerCpu, PublishedWord};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What the key of an unreadable text is.
+/// The key of an unreadable string.
 pub(super) const FAULT: &[u8] = b"(fault)";
 
-/// It is paused, by a user or by a hit.
+/// Bit of `stopped`: paused, by a user or by a hit.
 const PAUSED: u32 = 1;
 
-/// It is being cleared, whatever hits do.
+/// Bit of `stopped`: being cleared.
 const CLEARED: u32 = 2;
 
-/// A histogram that counts.
+/// A histogram and its tables.
 pub struct Histogram {
     spec: Spec,
     number: u64,
     tables: PerCpu<HistTable>,
-    /// Where hits count that find no room in the table of their CPU.
+    /// The shared table, for hits that find no room in the table of their CPU.
     shared: Option<SharedTable>,
     by: UpdateBy,
-    /// Why hits are not counted: [`PAUSED`], [`CLEARED`].
+    /// Why hits are not counted: bits [`PAUSED`] and [`CLEARED`].
     stopped: AtomicU32,
     in_usecs: bool,
-    /// The table of a histogram that has to do with others, whose hits count only there.
-    linked: Option<Arc<VarTable>>,
-    /// See [`Histogram::begin`].
+    /// The only table of an inter-event histogram.
+    var_table: Option<Arc<VarTable>>,
     since: AtomicU64,
 }
 
-/// The number of the last histogram.
+/// The number of the latest histogram.
 static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl Histogram {
-    /// Makes a histogram that counts in `tables` and `shared`, which were made for `spec`, by
-    /// [`Spec::own_table`] and [`Spec::shared_table`], and are empty.
+    /// Makes a histogram that counts in the empty tables `tables` and `shared`, which
+    /// [`Spec::own_table`] and [`Spec::shared_table`] made for `spec`.
     pub fn new(
         spec: Spec,
         (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
@@ -64,50 +63,48 @@ impl Histogram {
             tables,
             shared,
             stopped: AtomicU32::new(if is_paused { PAUSED } else { 0 }),
-            linked: None,
+            var_table: None,
             since: AtomicU64::new(0),
         }
     }
 
-    /// Notes when it begins, by a number that the caller knows. Hits that it counts are not older.
+    /// Sets when the histogram begins, in units of the caller. It counts no older hits.
     pub fn begin(&self, since: u64) {
         self.since.store(since, Ordering::Relaxed);
     }
 
-    /// Returns what was last passed to [`Histogram::begin`].
+    /// Returns the value that [`Histogram::begin`] set.
     pub fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
     }
 
-    /// As [`Histogram::new`]; one that [has to do with others](Spec::is_linked) counts by
-    /// [`Histogram::update_linked`].
+    /// Like [`Histogram::new`], for an [inter-event](Spec::is_inter_event) spec:
+    /// [`Histogram::update_inter_event`] counts its hits.
     ///
     /// # Errors
     ///
     /// [`AllocError`].
-    pub fn linked(
+    pub fn inter_event(
         spec: Spec,
         (tables, shared): (PerCpu<HistTable>, Option<SharedTable>),
         is_paused: bool,
     ) -> Result<Self, AllocError> {
         let owners = spec.inter.as_ref().map(|inter| inter.refs.owners());
-        let (shared, linked) = match (shared, owners) {
+        let (shared, var_table) = match (shared, owners) {
             (Some(table), Some(owners)) => (None, Some(Arc::new(VarTable::new(table, owners?))?)),
             (shared, _) => (shared, None),
         };
         let mut histogram = Self::new(spec, (tables, shared), is_paused);
-        histogram.linked = linked;
+        histogram.var_table = var_table;
         Ok(histogram)
     }
 
-    /// Returns the table in which others find its variables; `None` of one that has nothing to
-    /// do with others.
+    /// Returns the table of variables; `None` if it is no inter-event histogram.
     #[inline(always)]
     pub fn var_table(&self) -> Option<&Arc<VarTable>> {
-        self.linked.as_ref()
+        self.var_table.as_ref()
     }
 
-    /// Returns how a hit is counted.
     #[inline(always)]
     pub(super) fn by(&self) -> &UpdateBy {
         &self.by
@@ -119,26 +116,26 @@ impl Histogram {
         self.in_usecs
     }
 
-    /// Removes all entries of one that has to do with others. Others still refer to its variables,
-    /// so it is not replaced; it does not count meanwhile. `wait` returns when no hit that has begun
-    /// before uses its entries any more. Nobody else clears it at the same time.
+    /// Removes all entries of an inter-event histogram in place, as others refer to its variables.
+    /// Hits are not counted meanwhile. `wait` returns when no earlier hit uses the entries any
+    /// more. Not reentrant.
     ///
     /// Context: process, may sleep.
-    pub fn clear_linked(&self, wait: impl Fn()) {
-        if let Some(linked) = &self.linked {
+    pub fn clear_inter_event(&self, wait: impl Fn()) {
+        if let Some(var_table) = &self.var_table {
             self.stop(CLEARED, true);
             wait();
-            linked.clear(&wait);
+            var_table.clear(&wait);
             self.stop(CLEARED, false);
         }
     }
 
-    /// Returns its number, which no other histogram has had.
+    /// Returns the histogram's unique number.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns what it counts.
+    /// Returns the spec.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -148,8 +145,8 @@ impl Histogram {
     }
 
     pub(super) fn shared(&self) -> Option<&SharedTable> {
-        let linked = self.linked.as_ref().map(|linked| &linked.table);
-        linked.or(self.shared.as_ref())
+        let var_table = self.var_table.as_ref().map(|var_table| &var_table.table);
+        var_table.or(self.shared.as_ref())
     }
 
     /// Returns whether it is paused.
@@ -159,22 +156,22 @@ impl Histogram {
         self.stopped.load_relaxed() & PAUSED != 0
     }
 
-    /// Returns whether hits are not counted.
+    /// Returns whether hits are not counted, for any reason.
     #[inline(always)]
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load_relaxed() != 0
     }
 
-    /// Ends or begins counting. Hits that have begun are still counted as before.
+    /// Pauses or continues counting. Hits that have begun are not affected.
     ///
     /// Context: any.
     pub fn set_paused(&self, is_paused: bool) {
         self.stop(PAUSED, is_paused);
     }
 
-    /// Adds `reason` to why hits are not counted, or takes it away.
+    /// Sets or clears bit `reason` of `stopped`.
     ///
-    /// Each turn after the first is due to another writer.
+    /// Each iteration after the first is caused by another writer.
     fn stop(&self, reason: u32, on: bool) {
         let mut found = self.stopped.load_relaxed();
         loop {
@@ -206,14 +203,14 @@ impl Histogram {
             }
             _ => self.any(table, hit),
         };
-        // Otherwise it has been counted.
+        // Without an entry the hit has been counted elsewhere.
         if let Some(entry) = entry {
             self.add(entry, hit);
         }
     }
 
-    /// Counts a hit whose key finds no room in `table`, that of its CPU: in the table that all
-    /// share, or as dropped. Returns `None`.
+    /// Counts a hit without room in `table`, its CPU's, in the shared table or as dropped. Returns
+    /// `None`.
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
@@ -238,7 +235,6 @@ impl Histogram {
         None
     }
 
-    /// Adds a hit to `entry`.
     #[inline(always)]
     fn add<V: Values>(&self, entry: BucketEntry<'_, impl HistWord>, hit: &V) {
         if self.spec.values.is_empty() {
@@ -249,9 +245,9 @@ impl Histogram {
         }
     }
 
-    /// Counts a hit as [`Histogram::update`] does, if this takes few instructions: the keys
-    /// are one number or two that are at hand, no values are folded, and the entry has been
-    /// made and is found soon. Returns false otherwise; then nothing has happened.
+    /// Counts a hit like [`Histogram::update`], if that takes few instructions: the key is one or
+    /// two numbers in registers, there are no values, and the entry exists and is found soon.
+    /// Returns false, with no effect, otherwise.
     ///
     /// Context: as for [`Histogram::update`].
     #[inline(always)]
@@ -293,7 +289,7 @@ impl Histogram {
         own.or_else(|| self.elsewhere(table, &key, hit))
     }
 
-    /// Returns the entry of a key that is not just one number or two.
+    /// Returns the entry of a key that is not just one or two numbers.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn any<'a, V: Values>(
@@ -312,8 +308,7 @@ impl Histogram {
         own.or_else(|| self.elsewhere(table, key, hit))
     }
 
-    /// Writes the key of a hit, whose numbers are those that `number` returns, and returns its
-    /// length.
+    /// Writes the key of a hit and returns its length. `number` returns numbers of the hit.
     #[inline(always)]
     pub(super) fn put_key<V: Values>(
         &self,
@@ -326,7 +321,7 @@ impl Histogram {
         for key in &self.spec.keys {
             let words = key.words();
             let Some((to, behind)) = rest.split_at_mut_checked(words) else {
-                // The keys of a spec fit, by its invariants.
+                // The invariants of the spec ensure that the keys fit.
                 break;
             };
             match key.source {
@@ -343,11 +338,12 @@ impl Histogram {
         length
     }
 
-    /// Adds a hit with its values to `entry`.
+    /// Adds a hit and its values to `entry`.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn count<V: Values>(&self, entry: BucketEntry<'_, impl HistWord>, hit: &V) {
-        // Read before, so that readers of the entry seldom have to wait.
+        // Read all values first: this keeps the time short in which readers see an inconsistent
+        // entry.
         let mut numbers = [0u64; MAX_VALUES];
         for (number, value) in numbers.iter_mut().zip(&self.spec.values) {
             *number = hit.number(value.source, self.in_usecs);
@@ -361,7 +357,7 @@ impl Histogram {
     }
 }
 
-/// Returns the name of the task as it is shown beside its pid: the idle tasks are `<idle>`.
+/// Returns the comm as shown beside a pid: `<idle>` for idle tasks.
 pub(super) fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
     if hit.number(KeySource::Pid, false) == 0 {
         *b"<idle>\0\0\0\0\0\0\0\0\0\0"
@@ -370,7 +366,7 @@ pub(super) fn comm_of<V: Values>(hit: &V) -> [u8; COMM_LEN] {
     }
 }
 
-/// Copies as many words as fit.
+/// Copies words, as many as fit.
 trait CopyFrom {
     fn copy_from(self, words: &[u64]);
 }
@@ -384,8 +380,7 @@ impl CopyFrom for &mut [u64] {
     }
 }
 
-/// Writes a text with its NUL and zeroes behind it; with [`CUT`] as the last byte, if it is
-/// longer.
+/// Writes a string, its NUL, and zero padding; the last byte of a cut string is [`CUT`].
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn put_text<V: Values>(index: u8, hit: &V, to: &mut [u64]) {
@@ -409,8 +404,7 @@ fn put_text<V: Values>(index: u8, hit: &V, to: &mut [u64]) {
     }
 }
 
-/// Writes the elements of an array, a word each; of characters up to their NUL, and zeroes behind
-/// it.
+/// Writes the elements of an array, one word each; of characters up to the NUL, and zero padding.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn put_array<V: Values>((index, source): (u8, KeySource), hit: &V, to: &mut [u64]) {
@@ -437,7 +431,7 @@ fn put_array<V: Values>((index, source): (u8, KeySource), hit: &V, to: &mut [u64
 fn put_stack<V: Values>(hit: &V, to: &mut [u64]) {
     let mut frames = [0; STACK_DEPTH];
     hit.stack(&mut frames);
-    // One more than is kept.
+    // One frame more than is kept.
     let [kept @ .., more] = &frames;
     to.copy_from(kept);
     if let Some(last) = to.last_mut().filter(|_| *more != 0) {

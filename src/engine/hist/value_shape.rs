@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is known of a value when a trigger is parsed.
+//! What is known of a value when a trigger is parsed: kind, size and sign.
 
 /// A field of a synthetic event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,27 +18,26 @@ pub struct SynthField {
 pub enum ValueSort {
     /// A number.
     Number,
-    /// A text.
+    /// A string.
     Text,
     /// The frames of a stack.
     Stack,
 }
 
-/// What is known of a value when the trigger is parsed.
+/// Kind, size and sign of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueShape {
-    /// What it is.
     pub sort: ValueSort,
     /// Bytes of a number.
     pub size: u8,
     /// Whether a number has a sign.
     pub signed: bool,
-    /// Whether it is a time in microseconds, or the difference of such.
+    /// Whether it is a time, or a difference of times, in microseconds.
     pub in_usecs: bool,
 }
 
 impl ValueShape {
-    /// A constant, or a time as the clock counts.
+    /// A constant, or a time in units of the clock.
     pub(super) const WORD: Self = Self {
         sort: ValueSort::Number,
         size: 8,

@@ -9,7 +9,8 @@ use super::variable::{VarSource, Variable, VAR_WORDS};
 use crate::engine::util::text::up_to_nul;
 use crate::sys::AtomicU64;
 
-/// Stores `variable` in an entry with the words `vars`: a number is what `number` returns.
+/// Stores `variable` in an entry with the words `vars`. `number` returns the value of a numeric
+/// variable.
 ///
 /// Context: any.
 #[inline(always)]
@@ -30,7 +31,7 @@ pub(super) fn store<V: Values>(
     flag.store_release(1);
 }
 
-/// Stores a text or a stack, and returns its address.
+/// Stores a string or a stack, and returns its address.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn store_block<V: Values>(variable: &Variable, vars: &[AtomicU64], hit: &V) -> u64 {
@@ -58,15 +59,15 @@ fn store_text<V: Values>(index: u8, block: &[AtomicU64], hit: &V) {
 }
 
 fn store_comm<V: Values>(block: &[AtomicU64], hit: &V) {
-    // As the kernel calls the idle tasks.
+    // The kernel's name for idle tasks.
     match hit.number(KeySource::Pid, false) {
         0 => put(block, b"<idle>"),
         _ => put(block, &hit.comm()),
     }
 }
 
-/// Writes `text`, as much as fits, and a NUL. The last byte of a block is never anything else: a
-/// text ends within the block also while another writer replaces it.
+/// Writes `text`, as much as fits, and a NUL. The last byte of a block is always NUL, so a string
+/// ends within the block even while another writer replaces it.
 fn put(block: &[AtomicU64], text: &[u8]) {
     let text = up_to_nul(text);
     let text = text.get(..TEXT_SIZE - 1).unwrap_or(text);
@@ -96,7 +97,7 @@ fn store_stack<V: Values>(block: &[AtomicU64], hit: &V) {
     let Some((first, rest)) = block.split_first() else {
         return;
     };
-    // One more than is kept.
+    // One frame more than is kept.
     let [kept @ .., _] = &frames;
     let count = kept.iter().take_while(|&&frame| frame != 0).count();
     for (word, frame) in rest.iter().zip(frames) {

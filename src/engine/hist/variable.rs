@@ -2,9 +2,9 @@
 
 //! Variables of histograms, and references to them.
 //!
-//! A variable belongs to an entry: each key has its own. It has two words in the entry, the
-//! flag that says whether it is set, and its value; a text and a stack have a block behind these,
-//! whose address is the value.
+//! A variable belongs to an entry, so each key has its own. It takes two words in the entry: a flag
+//! that says whether it is set, and the value. For a string or a stack, a block of memory follows,
+//! and the value is its address.
 
 use core::fmt;
 
@@ -17,10 +17,10 @@ use crate::sys::{fence_acquire, Arc, AtomicU64, Vec};
 /// Most variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
 pub(super) const MAX_VARS: usize = 16;
 
-/// Most references to variables of a histogram. The kernel has 16.
+/// Most references to variables in a histogram. The kernel has 16.
 pub(super) const MAX_REFS: usize = 32;
 
-/// Words of a variable before its block: the flag and the value.
+/// Words of a variable before its block: flag and value.
 pub(super) const VAR_WORDS: usize = 2;
 
 /// Why a variable exists.
@@ -28,27 +28,27 @@ pub(super) const VAR_WORDS: usize = 2;
 pub enum VarRole {
     /// The trigger names it.
     Named,
-    /// It holds a field that an action passes on.
+    /// It holds a field that an action passes to a synthetic event.
     Field,
     /// It holds a field that `save()` keeps.
     Saved,
 }
 
-/// Where the value of a variable comes from.
+/// The source of a variable's value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum VarSource {
-    /// A number; also the value of another variable.
+    /// A number, maybe the value of another variable.
     Computed(HistExpr),
-    /// The text argument with this index.
+    /// String argument `n`.
     Text(u8),
-    /// The name of the task.
+    /// The comm of the task.
     Comm,
-    /// The kernel's stack.
+    /// The kernel stack.
     Stack,
 }
 
 impl VarSource {
-    /// Returns whether `is_it` is true for the indices of all fields that it needs.
+    /// Returns whether `is_it` accepts the indices of all fields that it uses.
     pub(super) fn needs_only(&self, is_it: &dyn Fn(u8) -> bool) -> bool {
         match self {
             Self::Text(index) => is_it(*index),
@@ -60,7 +60,7 @@ impl VarSource {
         }
     }
 
-    /// Returns the words of the block of a variable with such values.
+    /// Returns the words of the block.
     fn block(&self) -> usize {
         match self {
             Self::Computed(_) => 0,
@@ -71,7 +71,7 @@ impl VarSource {
 }
 
 impl Variable {
-    /// Returns the value that each hit sets it to, if that is known.
+    /// Returns the value of a constant.
     pub(super) fn constant(&self) -> Option<u64> {
         match &self.source {
             VarSource::Computed(expression) => expression.constant(),
@@ -79,7 +79,7 @@ impl Variable {
         }
     }
 
-    /// Returns where its words end among those of an entry.
+    /// Returns the index behind its last word in an entry.
     pub(super) fn end(&self) -> usize {
         let words = self.source.block().saturating_add(VAR_WORDS);
         self.at.saturating_add(words)
@@ -89,32 +89,29 @@ impl Variable {
 /// A variable that a hit sets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: Vec<u8>,
-    /// What it is set to, as it is listed.
+    /// The expression, as listed.
     pub text: Vec<u8>,
-    /// Why it exists.
+    /// Why the variable exists.
     pub role: VarRole,
-    /// Where its value comes from.
     pub(super) source: VarSource,
-    /// What its value is.
     pub(super) shape: ValueShape,
-    /// Where its words begin among those of the variables of an entry: the flag, the value, the
-    /// block.
+    /// Index of its first word among the variable words of an entry.
     pub(super) at: usize,
 }
 
-/// The table of a histogram that has variables or refers to them, which all CPUs share.
+/// The shared table of an inter-event histogram.
 pub struct VarTable {
     pub(super) table: SharedTable,
-    /// The tables to which texts in this one may point.
+    /// Tables to which strings in this one may point.
     #[expect(dead_code, reason = "owned, so that they live as long")]
     keeps: Vec<Arc<VarTable>>,
-    /// The value for which a snapshot was taken last.
+    /// The value for which the last snapshot was taken.
     pub(super) taken_for: AtomicU64,
-    /// Its entry, counted from 1; 0 before the first.
+    /// The number of that entry, counted from 1; 0 before the first snapshot.
     pub(super) taken_at: AtomicU64,
-    /// Grows by one when entries begin to be removed, and when they have been: odd in between.
+    /// Incremented before and after entries are removed: odd in between.
     cleared: AtomicU64,
 }
 
@@ -129,13 +126,13 @@ impl VarTable {
         }
     }
 
-    /// Removes all entries, to which no hit adds any more; nobody else does so at the same time.
-    /// `wait` returns when no hit that has begun before uses entries.
+    /// Removes all entries. Not reentrant, and no hit may add entries meanwhile. `wait` returns
+    /// when no earlier hit uses entries any more.
     ///
     /// Context: process, may sleep.
     pub(super) fn clear(&self, wait: impl FnOnce()) {
         let before = self.cleared.load_relaxed();
-        // Whoever sees something of what follows sees this, too.
+        // Whoever sees an effect of the removal also sees this.
         let _ = self.cleared.cmpxchg_full(before, before.wrapping_add(1));
         self.table.clear(wait);
         self.taken_for.store_relaxed(0);
@@ -143,14 +140,12 @@ impl VarTable {
         self.cleared.store_release(before.wrapping_add(2));
     }
 
-    /// Returns the number by which [`VarTable::is_as_since`] knows whether entries that are read
-    /// from now on are still the same.
+    /// Returns the generation of the entries, for [`VarTable::is_as_since`].
     pub(super) fn generation(&self) -> u64 {
         self.cleared.load_acquire()
     }
 
-    /// Returns whether what has been read since [`VarTable::generation`] returned `generation`
-    /// is of the entries that there were then.
+    /// Returns whether the entries that were read since `generation` have not been removed.
     pub(super) fn is_as_since(&self, generation: u64) -> bool {
         fence_acquire();
         generation & 1 == 0 && self.cleared.load_relaxed() == generation
@@ -159,27 +154,25 @@ impl VarTable {
 
 /// A reference to a variable.
 pub(super) struct VarRef {
-    /// The table that has it; `None` for that of the histogram itself.
+    /// The table of the variable; `None` if it is the histogram's own.
     pub(super) owner: Option<Arc<VarTable>>,
-    /// Where its words begin.
+    /// Index of the variable's first word.
     pub(super) at: usize,
-    /// What its value is.
     pub(super) shape: ValueShape,
-    /// Whether it is not set any more once it is read.
+    /// Whether reading the variable unsets it.
     pub(super) once: bool,
-    /// Its value, if that is a constant.
+    /// The value of a constant.
     pub(super) constant: Option<u64>,
 }
 
 impl VarRef {
-    /// Returns whether it is of `table`.
     pub(super) fn is_of(&self, table: &VarTable) -> bool {
         let owner = self.owner.as_ref();
         owner.is_some_and(|owner| core::ptr::eq::<VarTable>(&**owner, table))
     }
 
-    /// Returns whether both are of the same variable.
-    fn is_like(&self, other: &VarRef) -> bool {
+    /// Returns whether both refer to the same variable.
+    fn is_same_variable(&self, other: &VarRef) -> bool {
         let is_of_same = match &other.owner {
             Some(owner) => self.is_of(owner),
             None => self.owner.is_none(),
@@ -190,7 +183,7 @@ impl VarRef {
 
 impl PartialEq for VarRef {
     fn eq(&self, other: &Self) -> bool {
-        self.is_like(other) && self.once == other.once
+        self.is_same_variable(other) && self.once == other.once
     }
 }
 
@@ -203,9 +196,9 @@ impl fmt::Debug for VarRef {
     }
 }
 
-/// Takes the variable with this flag, so that it is not set any more; returns whether it was. Of
-/// several that take it at the same time one does. What is read of it afterwards is what was taken,
-/// or what another hit has set since: that is then still set for the next one, and not lost.
+/// Consumes the variable with this flag: unsets it, and returns whether it was set. If several hits
+/// race, one succeeds. The value that is read afterwards is the consumed one or a later one; a
+/// later one remains set for the next hit.
 ///
 /// Context: any.
 #[inline(always)]
@@ -213,15 +206,15 @@ pub(super) fn take(flag: &AtomicU64) -> bool {
     flag.cmpxchg_acquire(1, 0).is_ok()
 }
 
-/// The references of a histogram, each variable once.
+/// The references of a histogram, one for each variable.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct VarRefs(pub(super) Vec<VarRef>);
 
 impl VarRefs {
-    /// Returns the number of the reference to the same variable as `new`, which is added if
-    /// there is none; `None` if there are too many.
+    /// Returns the number of the reference to the variable of `new`, which is added if needed;
+    /// `None` if there are too many.
     pub(super) fn add(&mut self, new: VarRef) -> Result<Option<u8>, crate::sys::AllocError> {
-        let found = self.0.iter().position(|known| known.is_like(&new));
+        let found = self.0.iter().position(|known| known.is_same_variable(&new));
         let number = match found {
             Some(number) => {
                 if let Some(known) = self.0.get_mut(number) {
@@ -238,7 +231,7 @@ impl VarRefs {
         Ok(u8::try_from(number).ok())
     }
 
-    /// Returns the tables of others that are referred to.
+    /// Returns the tables of other histograms that are referred to.
     pub(super) fn owners(&self) -> Result<Vec<Arc<VarTable>>, crate::sys::AllocError> {
         let mut owners = Vec::new();
         for owner in self

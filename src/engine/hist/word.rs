@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The words of a table: of one CPU, or of all.
+//! The words of a table, of one CPU or shared.
 
 use crate::sys::{self, AtomicU64, PublishedWord, Zeroable};
 
-/// A word that writers change and readers on any CPU read. Nothing but
-/// [`HistWord::fence_key`] orders anything.
+/// A word that writers change and readers on any CPU read. All operations are relaxed; only
+/// [`HistWord::fence_key`] orders.
 pub trait HistWord: Zeroable {
     /// Returns the value.
     ///
@@ -30,13 +30,13 @@ pub trait HistWord: Zeroable {
         self.add(1);
     }
 
-    /// Lets a writer that has seen that a key is complete see the key.
+    /// Orders the reads of a key behind the read of the claim that says it is complete.
     ///
     /// Context: any.
     fn fence_key();
 }
 
-/// Only one CPU writes.
+/// Written by one CPU.
 impl HistWord for PublishedWord {
     #[inline(always)]
     fn load(&self) -> u64 {
@@ -58,12 +58,12 @@ impl HistWord for PublishedWord {
         PublishedWord::increment(self);
     }
 
-    /// The same CPU has written it.
+    // The same CPU wrote the key.
     #[inline(always)]
     fn fence_key() {}
 }
 
-/// All CPUs write, as to the kernel's `atomic64_t`.
+/// Written by all CPUs, like the kernel's `atomic64_t`.
 impl HistWord for AtomicU64 {
     #[inline]
     fn load(&self) -> u64 {

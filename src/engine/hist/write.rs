@@ -2,7 +2,7 @@
 
 //! Writes a histogram as `trigger` and `hist` list it.
 //!
-//! The text is the kernel's, and can be written to `trigger` again.
+//! The text is the kernel's, and `trigger` accepts it.
 
 use core::fmt::{self, Write};
 
@@ -12,7 +12,7 @@ use super::spec::Spec;
 use super::variable::VarRole;
 use crate::engine::util::text::Plain;
 
-/// The clock of which the kernel tells where the trigger names none.
+/// The clock that the kernel shows if the trigger names none.
 const DEFAULT_CLOCK: &[u8] = b"global";
 
 impl Spec {
@@ -74,7 +74,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Writes the line of `trigger`, with `filter` and whether it counts.
+    /// Writes the line of `trigger`, with the filter and the state, paused or active.
     ///
     /// # Errors
     ///

@@ -14,8 +14,8 @@ use crate::engine::util::glob;
 use crate::engine::util::text::Plain;
 use crate::sys::{AllocError, Vec};
 
-/// A list of patterns, separated by commas. A function is selected if a pattern matches its
-/// name and no pattern with `!` before it does; see [`glob::matches`].
+/// A list of patterns, separated by commas. A function is selected if a pattern matches its name
+/// and no earlier pattern with `!` does, see [`glob::matches`].
 ///
 /// A pattern `MODULE:FUNCTION` matches functions of the modules whose names match, also of
 /// modules that are loaded later. A pattern without a module matches functions of the kernel
@@ -23,8 +23,7 @@ use crate::sys::{AllocError, Vec};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Patterns(Vec<u8>);
 
-/// Most different patterns of a list that are not the name of a function: each is compared with the
-/// names of all functions.
+/// Most different patterns with wildcards: each is compared with the names of all functions.
 const MAX_WILD: usize = 64;
 
 /// One pattern of a list.
@@ -46,12 +45,12 @@ impl Pattern<'_> {
     }
 }
 
-/// Returns whether a list can contain `byte`, and names of functions cannot.
+/// Returns whether `byte` may occur in a list, but not in a function name.
 fn is_special(byte: u8) -> bool {
     is_wild(byte) || matches!(byte, b',' | b'!')
 }
 
-/// Returns whether `byte` means something else than itself in a pattern, see [`glob::matches`].
+/// Returns whether `byte` is special in a pattern, see [`glob::matches`].
 fn is_wild(byte: u8) -> bool {
     matches!(byte, b'*' | b'?' | b'[' | b'\\')
 }
@@ -62,7 +61,7 @@ impl Patterns {
         text.iter().any(|&byte| is_special(byte))
     }
 
-    /// Parses a list; `more` are words behind it, each another list.
+    /// Parses a list; `more` are further lists.
     ///
     /// # Errors
     ///
@@ -103,7 +102,7 @@ impl Patterns {
         Ok(patterns)
     }
 
-    /// Returns the list as text, with commas alone.
+    /// Returns the list as text, separated by commas only.
     pub fn text(&self) -> &[u8] {
         &self.0
     }
@@ -129,14 +128,14 @@ impl Patterns {
         self.all().filter(|pattern| !pattern.excludes)
     }
 
-    /// Returns whether the list selects functions of `module` if that is loaded after the
-    /// definition.
+    /// Returns whether the list selects functions of `module` if it is loaded later.
     pub fn await_module(&self, module: &[u8]) -> bool {
         let mut modules = self.selecting().filter_map(|pattern| pattern.module);
         modules.any(|pattern| glob::matches(pattern, module))
     }
 
-    /// Returns the first pattern `NAME:END` with a word for an end of a function.
+    /// Returns the first pattern of the form `FUNCTION:entry` or `FUNCTION:return`, see
+    /// [`Patterns::is_end`].
     pub fn with_end(&self) -> Option<(&[u8], &[u8])> {
         self.selecting()
             .filter_map(|of| of.module.zip(Some(of.function)))
@@ -155,8 +154,8 @@ impl fmt::Display for Patterns {
     }
 }
 
-/// Makes the dashes in the module's name of `[MODULE:]FUNCTION` underscores: the names of modules
-/// have none, those of their files may. A dash in a set of characters is a range.
+/// Replaces dashes in the module of `[MODULE:]FUNCTION` by underscores: module files have dashes,
+/// module names do not. Dashes in a character set stay.
 pub fn underscore_module(text: &mut [u8]) {
     let Some(colon) = text.iter().position(|&byte| byte == b':') else {
         return;
@@ -172,8 +171,8 @@ pub fn underscore_module(text: &mut [u8]) {
     }
 }
 
-/// Returns whether `text` is the place `name`, where a module may be written with dashes, and what
-/// follows it.
+/// If `text` begins with the place `name`, whose module may be written with dashes, returns the
+/// rest.
 pub fn behind_place<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = text.split_at_checked(name.len())?;
     let colon = name.iter().position(|&byte| byte == b':').unwrap_or(0);
@@ -184,7 +183,7 @@ pub fn behind_place<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     bytes.all(is_same).then_some(rest)
 }
 
-/// Returns whether `function`, behind a colon, is a word for an end of a function: some tools write
+/// Returns whether `function`, behind a colon, is a word such as `entry`: some tools write
 /// `FUNCTION:entry`.
 pub fn is_end(function: &[u8]) -> bool {
     matches!(function, b"entry" | b"enter" | b"return" | b"ret" | b"exit")

@@ -4,13 +4,13 @@
 //!
 //! A write to `kprobe_events` holds one or more lines ([`lines`]). A line is split into
 //! words at white space ([`Command`]), and joined again with single spaces: the error log
-//! shows that text, and every position in an [`Error`](crate::engine::refusal::error::Error) is a column in
-//! it.
+//! shows that text, and every position in an [`Error`](crate::engine::refusal::error::Error) is a
+//! column in it.
 //!
-//! Beyond what ftrace accepts, an immediate string may contain spaces and `#`: `\"two
-//! words"` is one word, and so may a cast as in C: `(struct file *)%di->f_mode`, whose white
-//! space is a single space each. A `#` inside of the second word is no comment if a number or `*` ends
-//! the symbol behind it: `SYMBOL#2`.
+//! Extensions to ftrace: an immediate string may contain spaces and `#`, so `\"two words"` is one
+//! word. A cast may be written as in C, `(struct file *)%di->f_mode`; its white space becomes
+//! single spaces. A `#` inside the second word begins no comment if a number or `*` follows that
+//! ends the symbol: `SYMBOL#2`.
 
 use crate::engine::{
     refusal::error::{Error, Kind},
@@ -73,8 +73,8 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Returns the part of `line` before the first `#` that is neither inside an immediate string
-/// nor part of a location.
+/// Returns `line` up to the first `#` that is neither in an immediate string nor part of a
+/// location.
 fn strip_comment(line: &[u8]) -> &[u8] {
     if !line.contains(&b'#') {
         return line;
@@ -142,8 +142,8 @@ fn cast(line: &[u8], at: usize) -> Option<usize> {
     (behind.first() == Some(&b')') && is_cast && has_space).then(|| length.saturating_add(2))
 }
 
-/// Returns the number of bytes from `at` on in which neither a word ends nor an immediate string
-/// or a cast starts; 1 if one may do so at once.
+/// Returns the number of bytes from `at` on, at least 1, in which no word ends and no immediate
+/// string or cast starts.
 fn plain(line: &[u8], at: usize) -> usize {
     let rest = line.get(at..).unwrap_or_default();
     let ends = |&byte: &u8| is_space(byte) || matches!(byte, b'\\' | b'(');
@@ -250,7 +250,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// For how many words there is room from the start.
+/// Words for which memory is allocated in advance.
 const USUAL_WORDS: usize = 4;
 
 /// A line split into words.
@@ -415,7 +415,7 @@ pub fn leading(text: &[u8]) -> Option<(u64, usize)> {
     leading_of(text, rest, base)
 }
 
-/// As [`leading`], of a decimal number.
+/// Like [`leading`], for a decimal number.
 pub fn leading_decimal(text: &[u8]) -> Option<(u64, usize)> {
     leading_of(text, text, 10)
 }

@@ -7,13 +7,13 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Pids are less than that: the kernel's `PID_MAX_LIMIT`.
+/// Limit of pids: the kernel's `PID_MAX_LIMIT`.
 pub const LIMIT: u32 = 1 << 22;
 
 /// Pids in a word.
 const BITS: u32 = u64::BITS;
 
-/// A set of pids. It can change while hits look at it.
+/// A set of pids, which may change while hits read it.
 pub struct PidSet {
     words: Vec<AtomicU64>,
 }
@@ -22,7 +22,7 @@ pub struct PidSet {
 ///
 /// # Errors
 ///
-/// `FILE_BAD_NUMBER`, with its caret in the text without white space around it; `NO_MEMORY`.
+/// `FILE_BAD_NUMBER`, with the caret in the text without surrounding white space; `NO_MEMORY`.
 pub fn parse(text: &[u8]) -> Result<Vec<u32>, Error> {
     let mut pids = Vec::new();
     let words = text
@@ -63,7 +63,7 @@ impl PidSet {
         Ok(Self { words })
     }
 
-    /// Returns the word with the bit of `pid`, and that bit; `None` for no pid.
+    /// Returns word and bit of `pid`; `None` if it is not a pid.
     #[inline(always)]
     fn place(&self, pid: i32) -> Option<(&AtomicU64, u64)> {
         let pid = u32::try_from(pid).ok()?;
@@ -81,7 +81,7 @@ impl PidSet {
             .is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
-    /// Adds `pid`, unless it is no pid.
+    /// Adds `pid`; does nothing if it is not a pid.
     ///
     /// Context: any.
     pub fn add(&self, pid: i32) {
@@ -99,7 +99,7 @@ impl PidSet {
         }
     }
 
-    /// Returns the pids in the set, the lowest first.
+    /// Returns the pids in ascending order.
     pub fn iter(&self) -> Pids<'_> {
         Pids {
             words: &self.words,
@@ -109,13 +109,13 @@ impl PidSet {
     }
 }
 
-/// The pids in a set, the lowest first. A type of its own, as the names of functions of nested
-/// adapters are longer than the kernel can print.
+/// Iterates over the pids in ascending order. A named type: symbol names of nested adapters are too
+/// long for the kernel.
 pub struct Pids<'a> {
     words: &'a [AtomicU64],
     /// The index of the current word.
     index: usize,
-    /// The bits of the current word that are not yet returned; `None` before it is read.
+    /// The remaining bits of the current word; `None` before it is read.
     bits: Option<u64>,
 }
 
@@ -134,7 +134,7 @@ impl Iterator for Pids<'_> {
                 self.index = self.index.wrapping_add(1);
                 continue;
             }
-            // Without the lowest bit.
+            // Clear the lowest bit.
             self.bits = Some(bits & bits.wrapping_sub(1));
             let first = u32::try_from(self.index).ok()?.checked_mul(BITS)?;
             return first.checked_add(bits.trailing_zeros());

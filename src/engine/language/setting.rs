@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What users write to files that take one value, and the refusals of what they do not take.
+//! Values of files that take a single one, and their refusals.
 //!
-//! White space around a value does not count; the caret of a refusal is in the value without
-//! it.
+//! Surrounding white space is ignored; the caret counts without it.
 
 use core::fmt;
 
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
 
-/// Returns the number that `text` is, a decimal one as in tracefs. `expects` says what the file
-/// takes.
+/// Parses a decimal number, as in tracefs. `expects` says what the file accepts.
 ///
 /// # Errors
 ///
@@ -21,7 +19,7 @@ pub fn number(text: &[u8], expects: &str) -> Result<u64, Error> {
     lex::decimal(text).ok_or_else(|| no_number(text, expects))
 }
 
-/// As [`number`], for a number of KiB.
+/// Like [`number`], in KiB.
 ///
 /// # Errors
 ///
@@ -36,7 +34,7 @@ pub fn kilobytes(text: &[u8], expects: &str) -> Result<u64, Error> {
     })
 }
 
-/// Returns whether `text` is 1, and not 0.
+/// Parses 1 or 0.
 ///
 /// # Errors
 ///
@@ -50,7 +48,7 @@ pub fn switch(text: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// As [`switch`], where any number but 0 is as good as 1.
+/// Parses a switch as [`switch`] does, where any number except 0 means 1.
 ///
 /// # Errors
 ///
@@ -62,14 +60,14 @@ pub fn is_not_zero(text: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// Returns the refusal of a number that the file does not take. `expects` says what it takes.
+/// Returns the refusal of a number out of range. `expects` says what the file accepts.
 #[cold]
 #[inline(never)]
 pub fn out_of_range(expects: &str) -> Error {
     expected(Error::new(Kind::FileOutOfRange, 0), expects)
 }
 
-/// Adds to `error` what the file takes.
+/// Adds to `error` what the file accepts.
 #[cold]
 #[inline(never)]
 pub fn expected(error: Error, expects: impl fmt::Display) -> Error {
@@ -81,12 +79,12 @@ pub fn expected(error: Error, expects: impl fmt::Display) -> Error {
 fn no_number(text: &[u8], expects: &str) -> Error {
     let span = Span { bytes: text, at: 0 };
     let digits = lex::leading_decimal(text).map_or(0, |(_, length)| length);
-    // A number that is too large ends nowhere before the end of the text.
+    // A number that is too large has no invalid digit.
     let at = Some(digits).filter(|at| *at < text.len()).unwrap_or(0);
     expected(span.skip(at).error(Kind::FileBadNumber), expects)
 }
 
-/// What users write to switch something on, and off.
+/// Words that users write to switch something on.
 const ON: [&[u8]; 5] = [b"on", b"y", b"yes", b"true", b"enable"];
 const OFF: [&[u8]; 5] = [b"off", b"n", b"no", b"false", b"disable"];
 
@@ -105,7 +103,7 @@ fn no_switch(text: &[u8]) -> Error {
     ))
 }
 
-/// Returns the column of the unit in `text`, a number with a unit, and the KiB that it means.
+/// Returns column and value in KiB of a number with a unit.
 fn with_unit(text: &[u8]) -> Option<(usize, u64)> {
     let (number, at) = lex::leading_decimal(text)?;
     let in_unit = match text.get(at..)?.trim_ascii() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Triggers: what is done on a hit of an event besides recording it.
+//! Triggers: actions on a hit, besides recording it.
 //!
 //! The language is ftrace's: `TRIGGER[:COUNT] [if FILTER]` sets a trigger, and `!TRIGGER`
 //! removes it.
@@ -9,18 +9,18 @@ mod parse;
 
 pub use parse::{parse, Count, EventName, Trigger, TriggerRequest};
 
-/// What a user has to know of a trigger.
+/// Documentation of a trigger.
 #[derive(Clone, Copy, Debug)]
 pub struct TriggerRow {
     /// Its name.
     pub name: &'static str,
-    /// What follows the name.
+    /// Usage, behind the name.
     pub usage: &'static str,
-    /// What it does.
+    /// Its effect.
     pub help: &'static str,
 }
 
-/// The triggers, in the order in which `trigger` shows them.
+/// The triggers in the order of the help text.
 pub const ROWS: &[TriggerRow] = &[
     row("traceon", "[:COUNT]", "records from now on"),
     row("traceoff", "[:COUNT]", "records no longer"),

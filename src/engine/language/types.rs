@@ -19,7 +19,7 @@ pub struct Type(&'static TypeRow);
 struct TypeRow {
     /// Its name in a definition.
     name: &'static str,
-    /// What the record holds.
+    /// How the record stores it.
     stored: Stored,
     /// Bytes of one element in the fixed part of the record.
     size: u8,
@@ -29,14 +29,13 @@ struct TypeRow {
     format_name: &'static str,
     /// The conversion in the `print fmt` of a `format` file.
     print_format: &'static str,
-    /// Whether the most significant byte comes first in memory, as on networks. The record
-    /// has the number as all others.
+    /// Whether the value is big-endian in memory. The record stores it in native order.
     is_swapped: bool,
-    /// The number of elements that make one value; `None` if each is a value.
+    /// The number of elements of one value, such as an address; `None` if each element is a value.
     elements: Option<u8>,
 }
 
-/// What the record holds of an argument.
+/// How a record stores an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// The value.
@@ -97,7 +96,7 @@ impl TypeRow {
         }
     }
 
-    /// Creates a type whose most significant byte comes first in memory.
+    /// Creates a type that is big-endian in memory.
     const fn swapped(
         name: &'static str,
         stored: (u8, Shown),
@@ -110,7 +109,7 @@ impl TypeRow {
         }
     }
 
-    /// Creates a type of `elements` bytes that are one value.
+    /// Creates a type whose values have `elements` bytes.
     const fn bytes(name: &'static str, elements: usize, shown: Shown) -> Self {
         Self {
             // CAST: The length of an address.
@@ -119,7 +118,7 @@ impl TypeRow {
         }
     }
 
-    /// Creates a type whose data is behind the fixed part of the record.
+    /// Creates a type whose data is stored behind the fixed part of the record.
     const fn text(name: &'static str, stored: Stored) -> Self {
         Self {
             name,
@@ -175,9 +174,8 @@ const ROWS: &[TypeRow] = &[
     },
 ];
 
-/// Returns the row called `name`, at compile time. The module must not contain any panic
-/// code, and this function is compiled into it: so it returns `None`, and the caller's
-/// constant fails.
+/// Returns the row called `name`, at compile time. Although it is compiled into the module, it may
+/// not panic: it returns `None`, and the caller's constant fails.
 const fn row(name: &str) -> Option<&'static TypeRow> {
     let mut rows = ROWS;
     while let [first, rest @ ..] = rows {
@@ -268,13 +266,13 @@ impl Type {
         row.map(Type)
     }
 
-    /// Returns the type of numbers of this width that are printed as `shown`.
+    /// Returns the type of integers of `width` that are printed as `shown`.
     pub fn number(shown: Shown, width: Width) -> Option<Type> {
         let is_it = |row: &&TypeRow| row.shown == shown && row.size == width.bytes();
         ROWS.iter().find(is_it).map(Type)
     }
 
-    /// Returns what the record holds.
+    /// Returns how the record stores it.
     pub fn stored(self) -> Stored {
         self.0.stored
     }
@@ -285,8 +283,8 @@ impl Type {
         self.0.shown
     }
 
-    /// Returns whether it is a number whose least significant byte comes first, and shown as one
-    /// or as what has this number.
+    /// Returns whether it is an integer in native byte order, printed as a number or as something
+    /// that stands for one.
     pub fn is_number(self) -> bool {
         !self.0.is_swapped
             && self.0.stored == Stored::Value
@@ -296,8 +294,8 @@ impl Type {
             )
     }
 
-    /// Returns whether its data is behind the fixed part of the record, where a
-    /// `__data_loc` word points.
+    /// Returns whether its data is stored behind the fixed part of the record, located by a
+    /// `__data_loc` word.
     pub fn is_text(self) -> bool {
         self.0.stored != Stored::Value
     }
@@ -312,18 +310,18 @@ impl Type {
         self.0.stored == Stored::Structure
     }
 
-    /// Returns whether a `format` file calls values signed; the kernel calls text signed.
+    /// Returns whether a `format` file declares it signed; the kernel declares text signed.
     pub fn is_signed(self) -> bool {
         matches!(self.0.shown, Shown::Signed | Shown::Errno | Shown::Text)
     }
 
-    /// Returns the number of elements that make one value; `None` if each is a value.
+    /// Returns the number of elements of one value; `None` if each element is a value.
     #[inline]
     pub fn elements(self) -> Option<u8> {
         self.0.elements
     }
 
-    /// Returns how to bring a number to the order of bytes of the record, if that is needed.
+    /// Returns how to convert a number to native byte order, if needed.
     fn swap(self) -> Option<Bits> {
         self.0.is_swapped.then_some(Bits {
             width: self.0.size.saturating_mul(8),
@@ -359,7 +357,7 @@ pub struct Bits {
     pub offset: u8,
     /// Whether the topmost bit is a sign.
     pub signed: bool,
-    /// Whether the bytes of the field are in reverse order.
+    /// Whether the bytes must be swapped.
     pub is_swapped: bool,
 }
 
@@ -373,7 +371,7 @@ impl Bits {
         let top = unused.saturating_sub(u32::from(self.offset));
         let shifted = container.wrapping_shl(top);
         if self.is_swapped {
-            // The bytes of the field are the highest: now they are the lowest.
+            // The bytes of the field are the highest ones; swapping makes them the lowest.
             return shifted.swap_bytes();
         }
         if self.signed {
@@ -399,19 +397,19 @@ pub enum PathOf {
     Full,
 }
 
-/// What is made of a value before it is recorded, for ready-made events: what the kernel
-/// computes for its own event. No definition says so.
+/// How a value is transformed before it is recorded. Only ready-made events use this; it is what
+/// the kernel computes for its own event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derived {
     /// The 16 bytes of a task's name, as they are.
     TaskName,
-    /// The state in which `sched_switch` finds the previous task, by its exit state.
+    /// The state of the previous task, as `sched_switch` shows it, including its exit state.
     SwitchState,
-    /// The priority that a task gets from the one that waits for it.
+    /// The priority that a task inherits from a waiting one.
     InheritedPriority,
     /// The number of a `struct pid`, 0 if there is none.
     PidNumber,
-    /// The error number of the information about a signal, if the pointer to it is one.
+    /// The error number in a signal's information, if the pointer to it is valid.
     SignalErrno,
     /// The code of that.
     SignalCode,
@@ -429,7 +427,7 @@ impl Derived {
         matches!(self, Derived::TaskName | Derived::Rwbs)
     }
 
-    /// Returns the last argument of the tracepoint that it is also made of.
+    /// Returns the index of the tracepoint's last argument that the value also depends on.
     pub(in crate::engine) fn argument(self) -> Option<u8> {
         match self {
             Derived::SwitchState => Some(3),
@@ -438,7 +436,6 @@ impl Derived {
         }
     }
 
-    /// Returns the type that it has.
     pub(in crate::engine) fn recorded(self) -> Type {
         match self {
             Derived::TaskName | Derived::Rwbs => Type::STRING,
@@ -467,7 +464,7 @@ pub struct TypeSpec {
     pub path: Option<PathOf>,
     /// Whether the user gave a type.
     pub explicit: bool,
-    /// What is made of the value first.
+    /// A transformation before recording.
     pub derived: Option<Derived>,
 }
 
@@ -483,7 +480,7 @@ impl TypeSpec {
         derived: None,
     };
 
-    /// Returns the type `base`, which the user has not given.
+    /// Returns `base` as an implicit type.
     pub const fn of(base: Type) -> Self {
         Self {
             base,
@@ -491,7 +488,7 @@ impl TypeSpec {
         }
     }
 
-    /// Returns whether BTF tells what is recorded: a structure, or a full path of one.
+    /// Returns whether BTF determines what is recorded: a structure, or a full path in one.
     pub fn is_of_structure(&self) -> bool {
         self.base.is_structure() || self.path == Some(PathOf::Full)
     }
@@ -562,7 +559,7 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
     Ok(spec)
 }
 
-/// Returns the refusal of an array of a type that has none.
+/// Returns the refusal of an array of a type that cannot have one.
 #[cold]
 #[inline(never)]
 fn no_array(text: Span<'_>) -> Error {
@@ -571,7 +568,7 @@ fn no_array(text: Span<'_>) -> Error {
     ))
 }
 
-/// Returns the refusal of `text`, whose type `name` does not exist.
+/// Returns the refusal of `text`, whose type `name` is unknown.
 #[cold]
 #[inline(never)]
 fn unknown(name: &[u8], text: Span<'_>) -> Error {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records of system calls as event text, in the words of the 7.3 kernel where it has such
-//! events.
+//! Records of system calls as event text, in the wording of the 7.3 kernel for events that it has.
 
 use super::render::ShownEvent;
 use super::walk::{self, word, Elements, PrintedValue, PrintedValues};
@@ -9,13 +8,13 @@ use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// The bits of `flags` by which `openat` may make a file, which then has a mode.
+/// The bit of `flags` with which `openat` creates a file, which then has a mode.
 const O_CREAT: u32 = 0o100;
-/// The bits of `flags` that say for what a file is opened; 0 to read it.
+/// The bits of `flags` for the access mode; 0 to read.
 const O_ACCMODE: u32 = 0o3;
 
 /// Adds the text of a call's entry, `sys_NAME(ARGUMENT: VALUE, ...)`, without a line feed. With
-/// `with_types` the type precedes each argument, and as in the kernel no bits have names.
+/// `with_types`, the type precedes each argument, and as in the kernel flags are not named.
 pub(super) fn put_enter(
     buf: &mut SeqBuf<'_>,
     layout: &Layout,
@@ -58,9 +57,8 @@ pub(super) fn put_enter(
     buf.byte(b')');
 }
 
-/// Adds the text of a whole call, `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, without a
-/// line feed. A call that does not return has no value, and one of which only the return was
-/// seen no duration.
+/// Adds the text of a whole call, `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, without a line
+/// feed. A call that does not return has no value; a call whose entry was not seen has no duration.
 pub(super) fn put_whole(
     buf: &mut SeqBuf<'_>,
     event: ShownEvent<'_>,
@@ -126,7 +124,7 @@ fn put_result(buf: &mut SeqBuf<'_>, result: i64) {
             }
         }
         None if i32::try_from(result).is_ok() => buf.signed(result),
-        // An address, in most cases.
+        // Usually an address.
         None => {
             buf.text(b"0x");
             // CAST: The same bits.
@@ -151,13 +149,13 @@ fn put_argument_name(buf: &mut SeqBuf<'_>, field: &Field) {
     buf.text(b": ");
 }
 
-/// Whether an argument is one of `openat` that has its own form.
+/// The result of printing an argument in the form of `openat`.
 enum Open {
-    /// It is not.
+    /// Not flags or mode of `openat`; nothing was added.
     Other,
-    /// It was added.
+    /// The argument was added.
     Put,
-    /// It was added, and is the last that has a meaning.
+    /// The argument was added, and the remaining ones have no meaning.
     Last,
 }
 
@@ -206,7 +204,7 @@ fn put_strings(buf: &mut SeqBuf<'_>, strings: Elements<'_>) {
     buf.byte(b'}');
 }
 
-/// Adds text of any bytes.
+/// Adds arbitrary bytes as quoted text.
 fn put_quoted(buf: &mut SeqBuf<'_>, text: &[u8], is_whole: bool) {
     buf.byte(b'"');
     buf.one_line(text);
@@ -230,7 +228,7 @@ fn put_memory(
         if matches!(shown, ShownMemory::RawText | ShownMemory::ExactText) {
             return put_quoted(buf, bytes, is_whole);
         }
-        // Unprintable characters were replaced.
+        // Unprintable characters were replaced when the text was copied.
         buf.byte(b'"');
         buf.bytes(bytes);
         buf.byte(b'"');
@@ -270,7 +268,7 @@ fn is_printable(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
-/// Returns whether a file may be made with `flags`. The first of `names` is `O_TMPFILE`.
+/// Returns whether `flags` may create a file. The first of `names` is `O_TMPFILE`.
 fn may_make_file(flags: u32, names: &[OpenFlag]) -> bool {
     let temporary = names.first().map_or(0, |(bits, _)| *bits);
     flags & (O_CREAT | temporary) != 0
@@ -313,7 +311,7 @@ fn is_mode(call: &Signature, index: u8) -> bool {
     c_type.is_some_and(|c_type| **c_type == *b"umode_t")
 }
 
-/// Adds a mode in octal digits, at least three behind the first 0.
+/// Adds a mode in octal, at least three digits behind the leading 0.
 fn put_mode(buf: &mut SeqBuf<'_>, mode: u32) {
     buf.byte(b'0');
     let digits = mode.checked_ilog2().map_or(1, |top| top / 3 + 1).max(3);

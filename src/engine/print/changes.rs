@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a call has changed in a structure, of which a record has the bytes before and after.
+//! Changes that a call made to a structure, which was recorded before and after it.
 
 use super::quoted;
 use super::render::SymbolNames;
@@ -40,23 +40,23 @@ impl<'a> Changed<'a> {
         }
     }
 
-    /// Returns whether there is a change, or there may be one, that no part shows.
+    /// Returns whether there is, or may be, a change in members that are not shown.
     fn has_more(&self, is_any_shown: bool) -> bool {
         self.shape.is_cut || !is_any_shown && self.before != self.after
     }
 }
 
-/// A structure or an array that has begun.
+/// A structure or an array that is being printed.
 #[derive(Clone, Copy, Default)]
 struct BegunPart {
     part: Option<ShapePart>,
-    /// The number of the element that it is, if it is one.
+    /// Its index, if it is an element of an array.
     number: Option<u32>,
-    /// The elements that it has had so far, if it is an array.
+    /// The number of elements so far, if it is an array.
     elements: Option<u32>,
-    /// Whether its beginning has been written.
+    /// Whether its opening brace has been written.
     is_written: bool,
-    /// Whether something in it has been written.
+    /// Whether anything in it has been written.
     is_used: bool,
 }
 
@@ -91,8 +91,8 @@ pub(super) fn put_changes(
     buf.byte(b'}');
 }
 
-/// Adds the changes as an object, with an object of `old` and `new` for each value. What is not
-/// shown is told beside the arguments.
+/// Adds the changes as a JSON object, with an object of `old` and `new` for each value. Omissions
+/// are listed beside the arguments.
 #[inline(never)]
 pub(super) fn put_json_changes(
     buf: &mut SeqBuf<'_>,
@@ -104,14 +104,14 @@ pub(super) fn put_json_changes(
     buf.byte(b'}');
 }
 
-/// Adds all changes. Returns whether there are any.
+/// Adds all changes. Returns whether there were any.
 fn put_all(
     buf: &mut SeqBuf<'_>,
     of: &Changed<'_>,
     writer: &dyn ChangeWriter,
     symbols: &mut dyn SymbolNames,
 ) -> bool {
-    // The first is all of it, which the caller begins and ends.
+    // The caller writes the outermost braces.
     let mut begun = [BegunPart::default(); MAX_DEPTH];
     let mut depth = 0usize;
     for part in &of.shape.parts {
@@ -153,7 +153,7 @@ fn put_all(
     begun.first().is_some_and(|first| first.is_used)
 }
 
-/// Returns the number of the next part, if it is the element of an array.
+/// Returns the index of the next part, if it is an array element.
 fn next_number(begun: &mut [BegunPart], depth: usize) -> Option<u32> {
     let elements = begun.get_mut(depth)?.elements.as_mut()?;
     let number = *elements;
@@ -161,7 +161,7 @@ fn next_number(begun: &mut [BegunPart], depth: usize) -> Option<u32> {
     Some(number)
 }
 
-/// Adds what has begun and is not yet written, and a comma if there is something before.
+/// Writes the pending openings, and a comma if needed.
 fn begin(
     buf: &mut SeqBuf<'_>,
     of: &Changed<'_>,
@@ -184,7 +184,7 @@ fn begin(
     separate(buf, begun.get_mut(depth));
 }
 
-/// Adds a comma, if `parent` has had something before.
+/// Adds a comma if `parent` already has contents.
 fn separate(buf: &mut SeqBuf<'_>, parent: Option<&mut BegunPart>) {
     if let Some(parent) = parent {
         if core::mem::replace(&mut parent.is_used, true) {

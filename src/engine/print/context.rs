@@ -30,16 +30,15 @@ pub struct Context {
     pub time: Time,
     /// Whether the flags column is printed (option `irq-info`).
     pub irq_info: bool,
-    /// The process, if its column is printed (option `record-tgid`); 0 if it is not known.
+    /// The process, if its column is printed (option `record-tgid`); 0 if unknown.
     pub tgid: Option<u32>,
 }
 
-/// The prefixes of the events that were printed last. Most of their parts recur in the next
-/// events, and are not formatted again.
+/// Caches parts of recent prefixes: consecutive events share most of them.
 pub struct Columns {
     tasks: Memo<((Note, Option<u32>), Piece), 16>,
     places: Memo<(ContextPlace, Piece), 16>,
-    /// The start of the last second, and its text.
+    /// The start of the latest second, and its text.
     second: Option<(u64, Piece)>,
 }
 
@@ -65,14 +64,14 @@ impl Columns {
         }
     }
 
-    /// Keeps nothing any more for which memory is allocated.
+    /// Frees what is cached, and caches nothing from now on that needs memory.
     pub fn close(&mut self) {
         self.tasks.close();
         self.places.close();
     }
 
-    /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `, with
-    /// ` (TGID)` behind the pid if there is one.
+    /// Adds the prefix of an event text: `COMM-PID [CPU] FLAGS TIME: `, with ` (TGID)` behind the
+    /// pid if it is shown.
     pub fn put(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
         let task = &context.task;
         let slot = self.tasks.slot(u64::from(task.pid()));
@@ -130,8 +129,8 @@ impl Default for Columns {
     }
 }
 
-/// Adds the text that `write` makes of `key`: from `slot` if it has that text; otherwise
-/// stores the text there.
+/// Adds the text for `key`: from `slot` if it is cached there; otherwise `write` makes it, and it
+/// is stored there.
 pub(in crate::engine) fn put_known<K: PartialEq, const N: usize>(
     buf: &mut SeqBuf<'_>,
     slot: Option<&mut Option<(K, Piece<N>)>>,
@@ -149,11 +148,11 @@ pub(in crate::engine) fn put_known<K: PartialEq, const N: usize>(
     }
 }
 
-/// Adds `COMM-PID`, in columns, and ` (TGID)` if there is one.
+/// Adds `COMM-PID`, in columns, and ` (TGID)` if it is shown.
 fn put_task(buf: &mut SeqBuf<'_>, task: &Note, tgid: Option<u32>) {
     let name = task.name();
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    // Padding needs the length of the printed text, not of the bytes.
+    // The padding depends on the printed length, not on the number of bytes.
     let mut room = [0; LONGEST_NAME];
     let mut shown = SeqBuf::new(&mut room);
     shown.one_line(name);
@@ -176,7 +175,7 @@ fn put_task(buf: &mut SeqBuf<'_>, task: &Note, tgid: Option<u32>) {
     }
 }
 
-/// Bytes of a task's name in which each byte becomes `\xNN`.
+/// Longest comm as text, if each byte becomes `\xNN`.
 const LONGEST_NAME: usize = 4 * COMM_LEN;
 
 /// Adds ` [CPU] FLAGS `.

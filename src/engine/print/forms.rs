@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The forms of records that clients choose by the options `raw`, `hex`, `bin` and `fields`.
+//! The forms of records that the options `raw`, `hex`, `bin` and `fields` select.
 //!
 //! The wording is that of the 7.3 kernel (`kernel/trace/trace.c`, `print_trace_line()`;
-//! `kernel/trace/trace_output.c`, `print_fields()`). Probe events have no text of their own for
-//! the first three there: their number stands for it.
+//! `kernel/trace/trace_output.c`, `print_fields()`). In the first three forms, probe events are
+//! shown by their id, as in the kernel.
 
 use core::fmt::{self, Write};
 
@@ -24,14 +24,14 @@ pub enum PrintForm {
     Fields,
     /// Context and number of the event.
     Raw,
-    /// The same, the context in hexadecimal digits.
+    /// Like `Raw`, the context in hexadecimal.
     Hex,
-    /// The same, the context in binary.
+    /// Like `Raw`, the context in binary.
     Binary,
 }
 
 impl PrintForm {
-    /// Returns whether the context has a form of its own.
+    /// Returns whether the form shows a short context.
     pub fn is_short(self) -> bool {
         matches!(self, Self::Raw | Self::Hex | Self::Binary)
     }
@@ -46,7 +46,7 @@ pub fn put_short_context(
     header: Header,
     (cpu, time): (u32, u64),
 ) {
-    // What does not fit is noted by the buffer; so it is below.
+    // The buffer notes an overflow, also below.
     let _ = match form {
         PrintForm::Hex => write!(buf, "{:08x} {cpu:08x} {time:016x} ", header.pid),
         PrintForm::Binary => {
@@ -59,7 +59,7 @@ pub fn put_short_context(
     };
 }
 
-/// Adds what a short form has of the record itself.
+/// Adds the part of a short form behind the context.
 #[cold]
 #[inline(never)]
 pub fn put_type(
@@ -112,7 +112,7 @@ pub fn put_shown_fields(
         record,
         symbols,
     };
-    // It is written to `buf`, which notes what does not fit.
+    // `buf` notes an overflow.
     let _ = format::write_format(&mut fields, "", 0, event.layout);
     buf.byte(b'\n');
 }
@@ -120,7 +120,8 @@ pub fn put_shown_fields(
 /// Longest line of a `format` file that describes a field.
 const LONGEST_LINE: usize = 256;
 
-/// Prints the fields that the lines of a `format` file describe, as these are written to it.
+/// Parses the lines of a `format` file that is written to it, and prints the fields that they
+/// describe.
 struct FieldLines<'a, 'b, 'c> {
     line: [u8; LONGEST_LINE],
     length: usize,
@@ -144,11 +145,11 @@ impl Write for FieldLines<'_, '_, '_> {
     }
 }
 
-/// A field, as its line describes it.
+/// The line of a field, parsed.
 struct FieldLine<'a> {
     c_type: &'a [u8],
     name: &'a [u8],
-    /// `[N]` behind the name, or nothing.
+    /// `[N]` behind the name, or empty.
     suffix: &'a [u8],
     offset: usize,
     size: usize,
@@ -193,7 +194,7 @@ impl FieldLines<'_, '_, '_> {
         let Some(field) = line.get(..self.length).and_then(FieldLine::read) else {
             return;
         };
-        // The first fields of all records; and one that the kernel's records do not have.
+        // Skip the common header, and the field that the kernel's records lack.
         if field.name.starts_with(b"common_") || field.name == Faults::NAME.as_bytes() {
             return;
         }
@@ -211,7 +212,7 @@ impl FieldLines<'_, '_, '_> {
         let is_text = field.has_type(b"char");
         let is_located = field.has_type(b"__data_loc");
         let number = number(bytes);
-        // What does not fit is noted by the buffer.
+        // The buffer notes an overflow.
         let _ = match bytes.len() {
             4 if is_located => {
                 // CAST: Four bytes.
@@ -249,7 +250,7 @@ impl FieldLines<'_, '_, '_> {
         };
     }
 
-    /// Adds text; other bytes than printable ones are points, and follow as numbers.
+    /// Adds text; unprintable bytes become dots, and all bytes follow as numbers.
     fn text(&mut self, text: &[u8]) -> fmt::Result {
         let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         let is_plain = text.iter().all(|&byte| byte == 0 || is_printable(byte));
@@ -277,7 +278,7 @@ impl FieldLines<'_, '_, '_> {
     }
 }
 
-/// Returns the number in up to eight bytes, 0 of more.
+/// Returns the number in up to eight bytes; 0 for more.
 fn number(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     match word.get_mut(..bytes.len()) {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A cache of what most records of an event have in common: the text of its name and of its
-//! addresses.
+//! A cache for the beginning of event texts: names of events, and symbols of their addresses.
 
 use super::render::SymbolNames;
 use crate::engine::util::memo::Memo;
 use crate::engine::util::seq_buf::SeqBuf;
 use crate::sys::Vec;
 
-/// The texts that were made last.
+/// Caches the latest texts.
 pub(super) struct Heads(Memo<(HeadKey, Vec<u8>), 32>);
 
-/// What determines the text of name and addresses.
+/// The cache key: everything that determines the text.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct HeadKey {
     /// The key of the event.
     pub event: u64,
     /// The address of the probe, or of the function that returned.
     pub address: u64,
-    /// The return address.
+    /// The return address, for a return probe.
     pub to: Option<u64>,
     /// Whether symbols are followed by their addresses.
     pub with_addresses: bool,
@@ -38,12 +37,12 @@ impl Heads {
         self.0.clear();
     }
 
-    /// Caches nothing any more.
+    /// Frees the cache, and caches nothing from now on.
     pub(super) fn close(&mut self) {
         self.0.close();
     }
 
-    /// Adds the text for `key`: from the cache, or as `write` makes it.
+    /// Adds the text for `key`: from the cache, or as made by `write`.
     pub(super) fn put(
         &mut self,
         buf: &mut SeqBuf<'_>,
@@ -86,7 +85,7 @@ pub(super) fn put_place(
     }
 }
 
-/// As [`put_place`], for an address to which a function returns.
+/// Like [`put_place`], for the return address of a function.
 pub(super) fn put_return_place(
     buf: &mut SeqBuf<'_>,
     address: u64,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records as JSON: an object and a line feed for each, as `Documentation/json.rst` has it.
+//! Records as JSON, one object a line, see `Documentation/json.rst`.
 //!
-//! The order of the members and the spaces are not part of the format.
+//! The order of members and the white space may change.
 
 use super::changes;
 use super::heads::{put_place, put_return_place, HeadKey, Heads};
@@ -18,15 +18,15 @@ use crate::engine::util::digits;
 use crate::engine::util::memo::Memo;
 use crate::engine::util::seq_buf::{Piece, SeqBuf};
 
-/// Renders records as JSON, and caches what most of them have in common.
+/// Renders records as JSON, and caches repeated parts.
 pub struct Json {
-    /// The start of the last times, and its text.
+    /// The start of recent times, and its text.
     time: Option<(u64, Piece)>,
     origins: Memo<(JsonOrigin, Piece<LONGEST_ORIGIN>), 16>,
     heads: Heads,
 }
 
-/// What is known of a record beside its event and its time.
+/// The members besides event and time: CPU, task and context.
 #[derive(PartialEq)]
 struct JsonOrigin {
     task: Note,
@@ -36,19 +36,19 @@ struct JsonOrigin {
     preempt_count: u8,
 }
 
-/// Bytes of the text of most origins: not of names that are all escapes.
+/// Longest cached text of an origin. Names with many escapes are longer.
 const LONGEST_ORIGIN: usize = 96;
 
 /// The beginning of the arguments.
 const ARGUMENTS: &[u8; 9] = b",\"args\":{";
 
-/// What was seen of the values of a record: bits.
+/// Omissions in the values of a record: bits.
 type JsonSeen = u8;
 
-/// Memory that could not be read.
+/// Bit: unreadable memory.
 const FAULT: JsonSeen = 1;
 
-/// Text that is not complete.
+/// Bit: truncated text.
 const PART: JsonSeen = 2;
 
 impl Renderer for Json {
@@ -158,7 +158,7 @@ impl Json {
                     buf.decimal(rest);
                 };
                 if rest == 0 {
-                    // A number has no zeros before it.
+                    // Without leading zeros.
                     buf.text(b"{\"ts\":");
                     return buf.decimal(time);
                 }
@@ -205,7 +205,7 @@ impl Json {
     }
 }
 
-/// Adds what there is beside time and event.
+/// Adds CPU, task and context.
 fn put_origin(buf: &mut SeqBuf<'_>, context: &Context, header: Header) {
     buf.text(b",\"cpu\":");
     buf.decimal(u64::from(context.cpu));
@@ -266,7 +266,7 @@ fn put_arguments(
     }
 }
 
-/// Adds the lists of what could not be read and of what is not complete.
+/// Adds the lists of unreadable and of truncated arguments.
 #[cold]
 #[inline(never)]
 fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen: JsonSeen) {
@@ -288,7 +288,7 @@ fn put_omissions(buf: &mut SeqBuf<'_>, (layout, record): (&Layout, &[u8]), seen:
     }
 }
 
-/// Adds the names of those `arguments`, or of their elements, for which `is_it` returns true.
+/// Adds the names of the `arguments`, or of their elements, that `is_it` accepts.
 fn put_names_of(
     buf: &mut SeqBuf<'_>,
     arguments: PrintedArguments<'_>,
@@ -372,7 +372,7 @@ fn put_value(
     }
 }
 
-/// Adds a value that is neither a number nor text.
+/// Adds a value other than a number or a string.
 #[inline(never)]
 fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn SymbolNames) {
     match value {
@@ -403,8 +403,7 @@ fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn Sy
     }
 }
 
-/// Adds the arguments of a built-in event, and the end of its object. They have the names of
-/// the fields in its `format` file.
+/// Adds the arguments of a predefined event, named as in its `format` file, and closes its object.
 fn put_builtin(buf: &mut SeqBuf<'_>, head: PrintedHead<'_>, symbols: &mut dyn SymbolNames) {
     buf.text(ARGUMENTS);
     match head {
@@ -436,7 +435,7 @@ fn put_builtin(buf: &mut SeqBuf<'_>, head: PrintedHead<'_>, symbols: &mut dyn Sy
             }
             buf.byte(b']');
         }
-        // Not of a built-in event.
+        // No predefined event has these.
         PrintedHead::Address(_)
         | PrintedHead::Return { .. }
         | PrintedHead::Enter(_)

@@ -3,8 +3,8 @@
 //! The prefix of an event text with the option `latency-format`: the columns of the kernel's
 //! latency tracers.
 //!
-//! It tells how long it takes to the next event, which is not known yet when an event is
-//! printed: so a [`DelayGap`] is left. The wording is that of the 7.3 kernel
+//! The prefix contains the delay to the next event, which is unknown when an event is printed. So a
+//! [`DelayGap`] is left for it. The wording is that of the 7.3 kernel
 //! (`kernel/trace/trace_output.c`, `trace_print_lat_context()`).
 
 use core::fmt::Write;
@@ -13,27 +13,27 @@ use crate::engine::print::context::{put_flags, Context, Time};
 use crate::engine::record::Header;
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// What the columns need besides the context.
+/// The contents of the columns, besides the context.
 #[derive(Clone, Copy, Debug)]
 pub struct LatencyColumns {
-    /// The time from which times are counted.
+    /// Times are shown relative to this one.
     pub start: u64,
-    /// The number of the event among those that are printed.
+    /// The number of the event in the output.
     pub index: u64,
     /// Whether all numbers are printed (option `verbose`).
     pub is_verbose: bool,
 }
 
-/// Where the delay to the next event belongs.
+/// A place in the text for the delay to the next event.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayGap {
-    /// How many bytes are before it.
+    /// Offset of the place.
     pub at: usize,
     time: Time,
     is_verbose: bool,
 }
 
-/// Adds the prefix of an event text. Returns the gap that is left, if the columns have a delay.
+/// Adds the prefix of an event text. Returns the gap for the delay, if the columns have one.
 pub fn put_latency(
     buf: &mut SeqBuf<'_>,
     context: &Context,
@@ -44,7 +44,7 @@ pub fn put_latency(
     let end = name.iter().position(|&byte| byte == 0);
     let name = name.get(..end.unwrap_or(name.len())).unwrap_or_default();
     let (pid, cpu) = (header.pid, context.cpu);
-    // What does not fit is noted by the buffer.
+    // The buffer notes an overflow.
     let _ = if columns.is_verbose {
         buf.pad(b' ', name.len(), 16);
         buf.one_line(name);
@@ -87,16 +87,16 @@ pub fn put_latency(
 }
 
 impl DelayGap {
-    /// Most bytes of the text that belongs there.
+    /// Most bytes of the delay's text.
     pub const LONGEST: usize = 32;
 
-    /// Passes `put` the text that belongs there, if the next event was at `next`, or if there is
-    /// none.
+    /// Passes the text of the delay to `put`. `next` is the time of the next event, `None` if there
+    /// is none.
     pub fn fill<R>(&self, next: Option<u64>, put: impl FnOnce(&[u8]) -> R) -> R {
         let mut room = [0; Self::LONGEST];
         let mut text = SeqBuf::new(&mut room);
         let since = |time: u64| next.unwrap_or(time).wrapping_sub(time);
-        // There is room for each.
+        // The text fits.
         let _ = match (self.time, self.is_verbose) {
             (Time::Nanoseconds(time), true) => {
                 let delay = microseconds(since(time));
@@ -118,7 +118,7 @@ fn microseconds(time: u64) -> u64 {
     time.wrapping_add(500) / 1000
 }
 
-/// Returns the letter for a delay of so many microseconds.
+/// Returns ftrace's letter for a delay in microseconds.
 fn mark(delay: u64) -> u8 {
     match delay {
         0..=10 => b' ',

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Bytes as a JSON string, from which they can be restored exactly.
+//! Arbitrary bytes as a JSON string, reversibly.
 //!
-//! UTF-8 is kept, with the escapes that JSON requires. A byte that is not part of UTF-8
-//! becomes the character U+EF00 + byte, which is for private use: from U+EF80 to U+EFFF. So
-//! that no two texts become one string, the bytes of these characters themselves count as
-//! such bytes. MirBSD's OPTU-8 encoding maps bytes in the same way.
+//! UTF-8 is kept, with the escapes that JSON requires. A byte that is not part of UTF-8 becomes a
+//! private-use character, U+EF00 + byte: U+EF80 to U+EFFF. If the text itself contains such a
+//! character, its bytes are encoded in the same way, so that the mapping is unambiguous. MirBSD's
+//! OPTU-8 encoding maps bytes in the same way.
 
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// The characters that stand for bytes.
+/// The characters that encode bytes.
 const BYTES: core::ops::RangeInclusive<char> = '\u{ef80}'..='\u{efff}';
 
 /// Adds `bytes` as a string.
@@ -24,7 +24,7 @@ pub(super) fn put(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
     }
 }
 
-/// Adds what `write` adds as a string.
+/// Adds the output of `write` as a string.
 pub(super) fn put_written(buf: &mut SeqBuf<'_>, mut write: impl FnMut(&mut SeqBuf<'_>)) {
     buf.byte(b'"');
     let start = buf.len();
@@ -35,11 +35,11 @@ pub(super) fn put_written(buf: &mut SeqBuf<'_>, mut write: impl FnMut(&mut SeqBu
     buf.byte(b'"');
 }
 
-/// Escapes what was added behind `start`.
+/// Escapes the text behind `start`.
 #[cold]
 #[inline(never)]
 fn escape_since(buf: &mut SeqBuf<'_>, start: usize) {
-    /// Bytes of what is escaped: more than a symbol with offset and module has.
+    /// Most bytes to escape: longer than a symbol with offset and module.
     const LONGEST: usize = 768;
 
     let mut room = [0; LONGEST];
@@ -52,14 +52,13 @@ fn escape_since(buf: &mut SeqBuf<'_>, start: usize) {
     put_escaped(buf, room.get(..length).unwrap_or_default());
 }
 
-/// Returns whether none of `bytes` needs an escape: printable ASCII characters, but for the
-/// quote and the backslash.
+/// Returns whether `bytes` need no escapes: they are printable ASCII without quote and backslash.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
-    /// What fills the word of fewer than four bytes.
+    /// Pads fewer than four bytes to a word.
     const SPACE: u8 = b' ';
 
-    // Bytes are looked at more than once where they do not fill a word.
+    // Overlapping words cover lengths between the word sizes.
     match *bytes {
         [] => true,
         [a] => is_plain_word([a, SPACE, SPACE, SPACE, SPACE, SPACE, SPACE, SPACE]),
@@ -80,14 +79,14 @@ fn is_plain_chunk(chunk: &[u8]) -> bool {
     chunk.first_chunk().is_none_or(|word| is_plain_word(*word))
 }
 
-/// As [`is_plain`]. A borrow or a carry into a byte comes from another one that is not plain.
+/// Like [`is_plain`]. Borrows and carries do no harm: they only come from bytes that are not plain.
 #[inline(always)]
 fn is_plain_word(bytes: [u8; 8]) -> bool {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = EACH << 7;
 
     let word = u64::from_le_bytes(bytes);
-    // The high bit of each byte below the limit, and of some that are not ASCII.
+    // The high bit of each byte below `limit`, and of some that are not ASCII.
     let below = |word: u64, limit: u8| word.wrapping_sub(EACH.wrapping_mul(limit.into()));
     let is = |byte: u8| below(word ^ EACH.wrapping_mul(byte.into()), 1);
     let found = word | word.wrapping_add(EACH) | below(word, b' ') | is(b'"') | is(b'\\');
@@ -123,7 +122,7 @@ fn put_escaped(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
     }
 }
 
-/// Adds the characters that stand for `bytes`, which are not ASCII.
+/// Adds the characters that encode `bytes`, which are not ASCII.
 fn put_bytes(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
     for byte in bytes {
         buf.text(b"\\uef");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text of a ready-made event, made of the `print fmt` that its `format` file shows, so that
-//! the two cannot differ.
+//! The text of a ready-made event, printed by interpreting the `print fmt` of its `format` file. So
+//! the two always agree.
 //!
-//! This is a part of C: what the formats of the table have. What it does not know reads as 0.
+//! The interpreter knows the part of C that these formats use. Anything else evaluates to 0.
 
 use core::fmt::Write;
 
@@ -62,7 +62,7 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// Parses what is behind a `%`. Returns what is behind that, too.
+    /// Parses a conversion behind `%`; also returns the rest.
     fn parse(text: &[u8]) -> (Self, &[u8]) {
         let mut conversion = Self {
             has_prefix: false,
@@ -110,7 +110,7 @@ impl Conversion {
         match (self.letter, self.pointer) {
             (b'p', b's' | b'S') => symbols.symbolize(number, self.pointer == b'S', buf),
             (b'p', _) => {
-                // An overflow is recorded in the buffer.
+                // The buffer notes an overflow.
                 let _ = write!(buf, "{number:016x}");
             }
             (b'x' | b'X', _) => {
@@ -145,7 +145,7 @@ impl Conversion {
         }
     }
 
-    /// Returns the bits of `number` that the conversion is for.
+    /// Truncates `number` to the size of the conversion.
     fn cut(&self, number: u64) -> u64 {
         // CAST: That is what it is for.
         if self.is_long {
@@ -168,8 +168,8 @@ fn put_symbolic(buf: &mut SeqBuf<'_>, value: u64, names: &[u8]) {
     }
 }
 
-/// Adds the names of the bits of `value` in such a list, with `|` between them, and the other
-/// bits as a number.
+/// Adds the names of the bits of `value` in such a list, joined by `|`, and the remaining bits as a
+/// number.
 fn put_flags(buf: &mut SeqBuf<'_>, value: u64, names: &[u8]) {
     let mut rest = value;
     let mut before: &[u8] = b"";
@@ -209,9 +209,9 @@ impl<'a> Iterator for NamePairs<'a> {
     }
 }
 
-/// Returns the value of a number, of a shifted one in parentheses, or of a name.
+/// Evaluates a constant: a number, a shifted number in parentheses, or a name.
 fn constant(text: &[u8]) -> u64 {
-    /// What the kernel's formats name, and has no other meaning for readers.
+    /// Constants that the kernel's formats name.
     const NAMED: [(&[u8], u64); 17] = [
         (b"HRTIMER_MODE_ABS", 0x00),
         (b"HRTIMER_MODE_REL", 0x01),
@@ -251,20 +251,20 @@ fn constant(text: &[u8]) -> u64 {
         .unwrap_or(0)
 }
 
-/// A value of an expression.
+/// The value of an expression.
 #[derive(Clone, Copy)]
 enum CValue<'a> {
     Fault,
     Number(u64),
     Text(&'a [u8]),
-    /// A number, and the list of its names.
+    /// A number with a list of names.
     Symbolic(u64, &'a [u8]),
-    /// A number, and the list of the names of its bits.
+    /// A number with a list of names for its bits.
     Flags(u64, &'a [u8]),
 }
 
 impl CValue<'_> {
-    /// Returns the number; 0 for anything else.
+    /// Returns the number; 0 if it is none.
     fn number(self) -> u64 {
         match self {
             CValue::Number(number) => number,
@@ -273,7 +273,7 @@ impl CValue<'_> {
     }
 }
 
-/// The arguments of a format, from the next one on.
+/// Parses the arguments of a format.
 struct Expressions<'a> {
     rest: &'a [u8],
     layout: &'a Layout,
@@ -281,7 +281,7 @@ struct Expressions<'a> {
 }
 
 impl<'a> Expressions<'a> {
-    /// Skips spaces, and then `token`. Returns whether it is there.
+    /// Skips spaces and `token`. Returns false if `token` is not there.
     fn skip(&mut self, token: &[u8]) -> bool {
         self.rest = self.rest.trim_ascii_start();
         match self.rest.strip_prefix(token) {
@@ -293,7 +293,7 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// Takes a name or a number; empty if there is none.
+    /// Takes a name or number; returns an empty one if there is none.
     fn word(&mut self) -> &'a [u8] {
         self.rest = self.rest.trim_ascii_start();
         let is_in = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -304,7 +304,7 @@ impl<'a> Expressions<'a> {
         word
     }
 
-    /// `A ? B : C`, or what binds stronger.
+    /// Parses `A ? B : C`, or an expression of higher precedence.
     fn choice(&mut self) -> CValue<'a> {
         let condition = self.binary(0);
         if !self.skip(b"?") {
@@ -319,11 +319,11 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// What is between operators that bind at least as strong as `least`.
+    /// Parses binary operators of precedence `least` or higher.
     fn binary(&mut self, least: usize) -> CValue<'a> {
-        /// The operators, those that bind weakest first. One that begins like another comes first.
+        /// The operators by ascending precedence. An operator comes before its own prefixes.
         const OPERATORS: [&[u8]; 8] = [b"|", b"&", b"!=", b"<<", b">>", b"+", b"-", b"/"];
-        /// How strong they bind.
+        /// Their precedences.
         const STRENGTHS: [usize; 8] = [0, 1, 2, 3, 3, 4, 4, 5];
 
         let mut left = self.unary();
@@ -351,7 +351,7 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// A value with what is before it.
+    /// Parses a unary expression.
     fn unary(&mut self) -> CValue<'a> {
         if self.skip(b"~") {
             return CValue::Number(!self.unary().number());
@@ -374,7 +374,7 @@ impl<'a> Expressions<'a> {
         self.primary()
     }
 
-    /// A value.
+    /// Parses a primary expression.
     fn primary(&mut self) -> CValue<'a> {
         if self.rest.trim_ascii_start().starts_with(b"\"") {
             let (text, rest) = quoted(self.rest.trim_ascii_start()).unwrap_or_default();
@@ -405,7 +405,7 @@ impl<'a> Expressions<'a> {
             b"__print_flags" => {
                 let value = self.choice_in_call();
                 self.skip(b",");
-                // Always the same.
+                // All formats have this delimiter.
                 self.skip(b"\"|\"");
                 CValue::Flags(value, self.list())
             }
@@ -413,14 +413,14 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// The first argument of a function.
+    /// Parses the first argument of a function.
     fn choice_in_call(&mut self) -> u64 {
         self.skip(b"(");
         self.choice().number()
     }
 
-    /// Takes a list of names, up to the end of the function's arguments. No name has a brace, and
-    /// the last one is before `})`.
+    /// Takes a list of names up to the function's closing parenthesis. No name contains a brace,
+    /// and the list ends with `})`.
     fn list(&mut self) -> &'a [u8] {
         let mut all = NamePairs(self.rest);
         while all.next().is_some() {}
@@ -432,7 +432,7 @@ impl<'a> Expressions<'a> {
         list
     }
 
-    /// Returns the value of the field `name`, or of an element of it.
+    /// Returns the value of field `name`, or of an element.
     fn field(&self, name: &[u8], index: Option<u64>) -> CValue<'a> {
         let mut fields = self.layout.fields.iter();
         let Some(field) = fields.find(|field| *field.name == *name) else {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a renderer of records is, and what it is given.
+//! The interface of renderers.
 
 use crate::engine::print::context::Context;
 use crate::engine::record::{Header, Layout};
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// Prints addresses as symbols.
+/// Resolves addresses to symbols.
 pub trait SymbolNames {
     /// Adds the symbol that contains `address`, with its module, as `%pS` (`SYM+0x0/0x0
     /// [MOD]`) or, without offset, as `%ps`; an address without a symbol is added as a
@@ -28,8 +28,8 @@ pub trait SymbolNames {
         false
     }
 
-    /// Returns whether `address` is the trampoline to which a function returns while
-    /// another return probe follows it: its caller is then not known.
+    /// Returns whether `address` is a return trampoline. It is recorded as the return address if
+    /// another return probe follows the same call; then the caller is unknown.
     fn is_return_trampoline(&mut self, _address: u64) -> bool {
         false
     }
@@ -48,31 +48,30 @@ pub struct ShownEvent<'a> {
     pub layout: &'a Layout,
 }
 
-/// Renders records. It may keep what it has made of one for the next ones.
+/// Renders records. It may cache text between records.
 pub trait Renderer: Send + Unpin + 'static {
-    /// Whether the task, the CPU and the time of a record are rendered whatever the option
-    /// `context-info` says.
+    /// Whether task, CPU and time are rendered even if the option `context-info` is off.
     const HAS_CONTEXT: bool;
 
-    /// Creates a renderer that has kept nothing.
+    /// Creates a renderer with empty caches.
     fn new() -> Self;
 
-    /// Forgets what may change before the next record is rendered: symbols.
+    /// Clears what may become stale: symbols.
     fn forget(&mut self);
 
-    /// Makes it allocate nothing from now on, so that it can render in any context.
+    /// Stops allocating, so that it can render in any context.
     fn close(&mut self);
 
     /// Adds a mark for `count` events of `cpu` that were lost.
     fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64);
 
-    /// Adds a record of `length` bytes, which are too few for one.
+    /// Adds a record that is too short, of `length` bytes.
     fn damaged(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, length: usize);
 
-    /// Adds the context of a record, which comes first.
+    /// Adds the context of a record. Called first.
     fn context(&mut self, buf: &mut SeqBuf<'_>, context: &Context, header: Header);
 
-    /// Adds, behind the context, what there is of a record whose event is not known.
+    /// Adds, behind the context, a record of an unknown event.
     fn unknown(&mut self, buf: &mut SeqBuf<'_>, header: Header);
 
     /// Adds, behind the context, the record of `event`.

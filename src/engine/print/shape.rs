@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Structures, of which a record has the bytes.
+//! Prints structures that are recorded as bytes.
 
 use super::quoted;
 use super::render::SymbolNames;
@@ -71,7 +71,7 @@ pub(super) fn put_json(
                 is_first = false;
                 continue;
             }
-            // What is left out is told beside the arguments.
+            // Omissions are listed beside the arguments.
             PartKind::More => continue,
             _ => {}
         }
@@ -108,14 +108,14 @@ pub(super) fn put_json(
     }
 }
 
-/// Returns the text of at most `length` bytes at `at`.
+/// Returns the text at `at`, of at most `length` bytes.
 pub(super) fn text(bytes: &[u8], at: u16, length: u16) -> &[u8] {
     let start = usize::from(at);
     let end = start.saturating_add(usize::from(length)).min(bytes.len());
     up_to_nul(bytes.get(start..end).unwrap_or_default())
 }
 
-/// Returns the number of these `bits`.
+/// Returns the number at `bits`.
 pub(super) fn number(bits: ShapeBits, kind: NumberKind, bytes: &[u8]) -> Option<u64> {
     let is_signed = match kind {
         NumberKind::Signed => true,
@@ -136,7 +136,7 @@ pub(super) fn put_number(
         NumberKind::Unsigned => buf.decimal(value),
         // CAST: the same bits.
         NumberKind::Signed => buf.signed(value as i64),
-        // No address, as elsewhere.
+        // Shown without the address, as elsewhere.
         NumberKind::Function if value != 0 => symbols.symbolize(value, true, buf),
         NumberKind::Pointer | NumberKind::Function => {
             buf.text(b"0x");
@@ -179,7 +179,7 @@ fn put_plain(buf: &mut SeqBuf<'_>, value: u64, kind: NumberKind) {
     }
 }
 
-/// Returns whether an enumeration has a name for `value`, or for some of its bits.
+/// Returns whether an enumeration has a name for `value`, or for one of its bits.
 fn has_name(value: u64, kind: NumberKind, shape: &WholeShape) -> bool {
     let NumberKind::Enum {
         first,
@@ -194,8 +194,8 @@ fn has_name(value: u64, kind: NumberKind, shape: &WholeShape) -> bool {
     names.any(|e| e.value == value || are_flags && e.value & value != 0)
 }
 
-/// Adds the name of `value`, or the names of its bits and what is left of them. Returns false if
-/// there is none.
+/// Adds the name of `value`, or the names of its bits and the remaining bits. Returns false if it
+/// has no name.
 fn put_enum(buf: &mut SeqBuf<'_>, value: u64, kind: NumberKind, shape: &WholeShape) -> bool {
     let NumberKind::Enum { first, count, .. } = kind else {
         return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text of a synthetic event, in the words of the kernel: texts have no quotes, and stacks a
-//! line for each frame.
+//! The text of a synthetic event, in the kernel's wording: strings without quotes, and one line for
+//! each frame of a stack.
 
 use super::render::{ShownEvent, SymbolNames};
 use super::value::put_one;

@@ -45,7 +45,7 @@ impl Renderer for PrintedText {
     }
 
     fn lost(&mut self, buf: &mut SeqBuf<'_>, cpu: u32, count: u64) {
-        // An overflow is recorded in the buffer; so it is below.
+        // The buffer notes an overflow, also below.
         let _ = format::write_lost(buf, cpu, Some(count));
     }
 
@@ -72,7 +72,7 @@ impl Renderer for PrintedText {
     }
 }
 
-/// The beginning of what a user has written to `trace_marker`.
+/// The prefix of text from `trace_marker`.
 const MARK: &[u8; 20] = b"tracing_mark_write: ";
 
 /// Prints events, and caches the text of their names and addresses.
@@ -141,7 +141,7 @@ impl TextLines {
                 buf.byte(b')');
             }
             PrintedHead::Raw(id, bytes) => {
-                // An overflow is recorded in the buffer.
+                // The buffer notes an overflow.
                 let _ = write!(buf, "# {id:x} buf:");
                 for byte in bytes {
                     let _ = write!(buf, " {byte:02x}");
@@ -150,7 +150,7 @@ impl TextLines {
             }
             PrintedHead::Text(text) => {
                 buf.text(MARK);
-                // As above.
+                // The buffer notes an overflow.
                 let _ = write!(buf, "{}", Plain(text));
             }
         }
@@ -183,7 +183,7 @@ impl Default for TextLines {
     }
 }
 
-/// Writes the name and the addresses.
+/// Writes name and addresses.
 fn write_head(
     buf: &mut SeqBuf<'_>,
     event: ShownEvent<'_>,
@@ -194,7 +194,7 @@ fn write_head(
     buf.text(b": (");
     if let Some(to) = to {
         put_return_place(buf, to, true, symbols);
-        // It names no place.
+        // The trampoline says nothing about the caller.
         if !symbols.is_return_trampoline(to) {
             put_number(buf, to, symbols);
         }
@@ -205,16 +205,16 @@ fn write_head(
     buf.byte(b')');
 }
 
-/// Adds ` <ADDRESS>` behind the symbol of `address` if symbols are followed by addresses.
+/// Adds ` <ADDRESS>` behind a symbol, if the option `sym-addr` is set.
 fn put_number(buf: &mut SeqBuf<'_>, address: u64, symbols: &dyn SymbolNames) {
     if symbols.shows_addresses() && address != 0 {
-        // An overflow is recorded in the buffer.
+        // The buffer notes an overflow.
         let _ = write!(buf, " <{address:016x}>");
     }
 }
 
-/// Adds the lines of a stack of the kernel. As in the kernel, symbols have offsets and modules
-/// only if that is asked for.
+/// Adds the lines of a kernel stack. As in the kernel, symbols have offsets and modules only if the
+/// options ask for them.
 fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolNames) {
     buf.text(b"<stack trace>\n");
     for frame in frames.of_stack(false) {
@@ -238,18 +238,18 @@ fn put_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>, symbols: &mut dyn SymbolN
             }
         }
         if symbols.shows_addresses() {
-            // An overflow is recorded in the buffer.
+            // The buffer notes an overflow.
             let _ = write!(buf, " <{frame:016x}>");
         }
         buf.byte(b'\n');
     }
 }
 
-/// Adds the lines of a stack of a user, whose symbols the kernel does not know.
+/// Adds the lines of a user stack, for which the kernel has no symbols.
 fn put_user_stack(buf: &mut SeqBuf<'_>, frames: Frames<'_>) {
     buf.text(b"<user stack trace>\n");
     for frame in frames.of_stack(true) {
-        // As above.
+        // The buffer notes an overflow.
         let _ = writeln!(buf, " =>  <{frame:016x}>");
     }
 }

@@ -88,8 +88,8 @@ pub(super) fn put_one(
     put_value(buf, value, symbols);
 }
 
-/// Adds the number in the lowest bits of `word` as a value of type `base` is shown; `base` must be
-/// of [numbers](Type::is_number).
+/// Adds the number in the low bits of `word`, printed as type `base`, which must be [a
+/// number](Type::is_number).
 pub fn put_number(buf: &mut SeqBuf<'_>, base: Type, word: u64, symbols: &mut dyn SymbolNames) {
     let unused = 64u32.saturating_sub(u32::from(base.size()).saturating_mul(8));
     let value = word.wrapping_shl(unused).wrapping_shr(unused);

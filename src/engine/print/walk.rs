@@ -28,13 +28,13 @@ pub enum PrintedHead<'a> {
     },
     /// Text without its line feed.
     Text(&'a [u8]),
-    /// Bytes, and what their writer calls them.
+    /// The number and the bytes of `trace_marker_raw`.
     Raw(u64, &'a [u8]),
     /// The frames of a stack.
     Stack {
-        /// Where they are read.
+        /// The addresses.
         frames: Frames<'a>,
-        /// Whether it is a user's.
+        /// Whether it is a user stack.
         is_user: bool,
     },
     /// A system call begins.
@@ -45,7 +45,7 @@ pub enum PrintedHead<'a> {
     Call(&'a Signature),
     /// A ready-made event.
     Ready(&'static ReadyShape),
-    /// The event to which the probe is attached: `GROUP.EVENT`.
+    /// The `GROUP.EVENT` that the probe is attached to.
     Event(&'a [u8]),
     /// A synthetic event.
     Synthetic,
@@ -91,16 +91,14 @@ pub enum PrintedValues<'a> {
 /// The elements of an array.
 pub struct Elements<'a>(ElementsOf<'a>);
 
-/// Where they are.
+/// Where the elements are stored.
 enum ElementsOf<'a> {
-    /// In a field.
     Field {
         record: &'a [u8],
         field: &'a Field,
         next: u8,
         count: u8,
     },
-    /// In a copy of strings.
     Copy(Strings<'a>),
 }
 
@@ -109,7 +107,7 @@ enum ElementsOf<'a> {
 pub struct Frames<'a>(&'a [u8]);
 
 impl<'a> Frames<'a> {
-    /// Returns those before the mark of the stack's end.
+    /// Returns the frames up to the mark of the stack's end.
     pub fn of_stack(self, is_user: bool) -> impl Iterator<Item = u64> + use<'a> {
         let end = if is_user { 0 } else { u64::MAX };
         self.take_while(move |&frame| frame != end)
@@ -147,7 +145,7 @@ pub fn head<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedHead<'a> {
             function: word(Role::Address),
             to: word(Role::ReturnAddress),
         },
-        // Their layouts have signatures.
+        // Layouts of these records always have signatures.
         head @ (record::Head::Enter | record::Head::Exit | record::Head::Call) => {
             match (head, &layout.call) {
                 (record::Head::Enter, Some(call)) => PrintedHead::Enter(call),
@@ -194,7 +192,7 @@ impl<'a> PrintedArgument<'a> {
         &self.field.name
     }
 
-    /// Returns its value or values. Called behind [`PrintedArgument::name`] is used, it keeps less in
+    /// Returns its value or values. Call it after [`PrintedArgument::name`] has been used, to save
     /// registers.
     #[inline(always)]
     pub fn values(&self) -> PrintedValues<'a> {
@@ -211,8 +209,8 @@ impl<'a> PrintedArgument<'a> {
     }
 }
 
-/// Returns the arguments of `record`. User memory that a system call's event has copied is
-/// text, of any bytes.
+/// Returns the arguments of `record`. User memory that was copied for a system call is text of
+/// arbitrary bytes.
 #[inline(always)]
 pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedArguments<'a> {
     PrintedArguments {
@@ -222,7 +220,7 @@ pub fn arguments<'a>(layout: &'a Layout, record: &'a [u8]) -> PrintedArguments<'
     }
 }
 
-/// The arguments of a record. Not a closure, which the compiler may not inline.
+/// Iterates over the arguments of a record. Not a closure, which the compiler may not inline.
 pub struct PrintedArguments<'a> {
     layout: &'a Layout,
     record: &'a [u8],
@@ -265,7 +263,6 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
     }
 }
 
-/// Returns the structure in `field`.
 #[cold]
 #[inline(never)]
 fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
@@ -300,7 +297,7 @@ pub fn copied<'a>(
     let ShownMemory::Bytes(size) = shown else {
         let end = bytes.iter().position(|&byte| byte == 0);
         let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-        // Not `record::text()`: no copy is padded.
+        // Not by `record::text()`: copies are not padded.
         let is_start = shown == ShownMemory::ExactText && bytes.ends_with(EXACT_MARK);
         return if bytes.is_empty() {
             PrintedValue::Fault
@@ -309,7 +306,7 @@ pub fn copied<'a>(
         };
     };
     let size = layout.fields.get(usize::from(size));
-    // CAST: The kernel takes it for a C int here.
+    // CAST: The kernel treats it as a C int here.
     let expected = size.map_or(0, |field| word(layout, record, field)) as i32;
     let is_part = i32::try_from(bytes.len()).is_ok_and(|length| length < expected);
     PrintedValue::Text(bytes, !is_part)
@@ -356,7 +353,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Returns the value of `field`, whose elements are its bytes.
+/// Returns the value of `field`, which is an array of bytes.
 fn whole<'a>(record: &'a [u8], field: &Field) -> PrintedValue<'a> {
     let start = usize::from(field.offset);
     let end = start.saturating_add(usize::from(field.size()));
@@ -367,7 +364,6 @@ fn whole<'a>(record: &'a [u8], field: &Field) -> PrintedValue<'a> {
     }
 }
 
-/// Returns element `n` of `field`.
 #[inline(always)]
 fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
     let size = field.base.size();
@@ -388,12 +384,12 @@ fn element<'a>(record: &'a [u8], field: &Field, n: u8) -> PrintedValue<'a> {
     }
 }
 
-/// Returns the value of type `base` that is the number `value`, which has no bits beyond it.
+/// Returns `value`, without further bits, as a value of type `base`.
 #[inline(always)]
 pub(super) fn of_number<'a>(base: Type, value: u64) -> PrintedValue<'a> {
     let size = base.size();
     match base.shown() {
-        // Bytes are shown as a whole.
+        // These are printed as a whole.
         Shown::Unsigned | Shown::Ip6 | Shown::Mac | Shown::Structure | Shown::Text => {
             PrintedValue::Unsigned(value)
         }
@@ -408,7 +404,7 @@ pub(super) fn of_number<'a>(base: Type, value: u64) -> PrintedValue<'a> {
     }
 }
 
-/// Returns the number of `size` bytes with its sign.
+/// Returns a number of `size` bytes, sign-extended.
 #[inline(always)]
 fn extend(value: u64, size: u8) -> i64 {
     let unused = 64u32.saturating_sub(u32::from(size).saturating_mul(8));

@@ -4,12 +4,12 @@
 //!
 //! The kernel's `Documentation/bpf/btf.rst` describes the format. A blob is the content of
 //! `/sys/kernel/btf/vmlinux`; the blob of a module continues the numbering of types and
-//! strings of the kernel's blob ([`Index::build`] with a base). No blob is trusted: every
-//! access is checked, every walk is bounded, and invalid data is not found.
+//! strings of the kernel's blob ([`Index::build`] with a base). Blobs are not trusted: every access
+//! is checked, every walk is bounded, and invalid data counts as absent.
 //!
-//! Types vary in size, so that finding one by its number needs an index. The [`Index`]
-//! holds one offset for [`STRIDE`] types: some ten kilobytes for a kernel's 150,000 types,
-//! and a lookup walks over at most that many types.
+//! Types vary in size, so a lookup by number needs an index. The [`Index`] has one offset for
+//! [`STRIDE`] types: some ten kilobytes for a kernel's 150,000 types. A lookup walks over at most
+//! that many types.
 
 pub mod declare;
 mod lookup;
@@ -45,8 +45,7 @@ impl From<AllocError> for Malformed {
     }
 }
 
-/// The locations of sections and types in a blob; owned, so that it can be kept beside the
-/// blob.
+/// Offsets of sections and types in a blob. Owned, so that it can be stored beside the blob.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Index {
     types: (usize, usize),
@@ -69,7 +68,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`Malformed`], whatever the blob holds.
+    /// [`Malformed`].
     pub fn build(blob: &[u8], base: Option<&Index>) -> Result<Self, Malformed> {
         let header = BtfHeader::read(blob).ok_or(Malformed::Header)?;
         let types = header
@@ -252,7 +251,7 @@ impl<'a> BtfType<'a> {
 
 /// The words behind a type, in groups of `N`.
 ///
-/// A type with a name, as its users nest it in adapters, which all are in a symbol's name.
+/// A named type, to keep symbol names short: adapters contain the name of what they adapt.
 struct Groups<'a, const N: usize> {
     rest: &'a [u8],
 }
@@ -290,7 +289,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// Returns whether it is a module's, which is based on the kernel's.
+    /// Returns whether it is a module's blob, which is based on the kernel's.
     pub fn is_module(&self) -> bool {
         self.base.is_some()
     }
@@ -355,7 +354,7 @@ impl<'a> Btf<'a> {
         self.base?.find(name, is)
     }
 
-    /// Returns the type with this number, without typedefs, qualifiers and tags.
+    /// Returns the type with this number, stripped of typedefs, qualifiers and tags.
     fn bare(&self, id: u32) -> Option<BtfType<'a>> {
         let mut found = self.by_id(id)?;
         for _ in 0..MAX_MODIFIERS {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a function's arguments are passed, and its result, by the types of BTF.
+//! How a function's arguments and result are passed, according to BTF.
 
 use crate::engine::code::arch::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use crate::engine::code::arch::Arch;
 use crate::engine::program::btf::{BtfFunction, Parameter, ParameterIter};
 use crate::sys::AllocError;
 
-/// The parameters of a function, in order, with how each is passed.
+/// Iterates over a function's parameters and how they are passed.
 pub struct PassedArguments<'a> {
     arch: Arch,
     rest: ParameterIter<'a>,
-    /// `None` behind a parameter of which it is not known how it is passed.
+    /// `None` after a parameter whose passing is unknown.
     taken: Option<WordsTaken>,
 }
 
 impl<'a> PassedArguments<'a> {
-    /// Returns those of `function`.
+    /// Returns the parameters of `function`.
     ///
     /// # Errors
     ///
@@ -27,12 +27,12 @@ impl<'a> PassedArguments<'a> {
             rest: function.parameters(),
             taken: Some(WordsTaken::default()),
         };
-        // Where a result in memory is to be is passed as an argument before the others.
+        // The address for a result in memory is passed as a hidden first argument.
         match returned(arch, function)? {
             Some(ResultPlace::Memory) => {
                 let _ = this.pass(Some(TypeShape::WORD));
             }
-            // Other registers have it.
+            // It is passed in other registers.
             None if function
                 .returned()
                 .is_some_and(|value| !value.is_structure()) => {}
@@ -42,7 +42,7 @@ impl<'a> PassedArguments<'a> {
         Ok(this)
     }
 
-    /// Takes the next parameter, and returns how it is passed, too; `None` for that if it is not known.
+    /// Returns the next parameter and how it is passed, `None` if that is unknown.
     ///
     /// # Errors
     ///
@@ -59,12 +59,12 @@ impl<'a> PassedArguments<'a> {
         Ok(Some((parameter, self.pass(shape))))
     }
 
-    /// Returns the word of argument `n` behind the last parameter, of a function with any number
-    /// of arguments; `None` if it is not known.
+    /// Returns the word of variable argument `n`, behind the last parameter; `None` if it is
+    /// unknown.
     pub fn behind(&self, n: u16) -> Option<u16> {
         let mut taken = self.taken?;
         let isa = self.arch.isa();
-        // The registers are few, and behind them one word follows the other.
+        // After the few registers, one word follows the other.
         let few = n.min(isa.argument_registers());
         let mut word = 0u16;
         for _ in 0..=few {
@@ -85,7 +85,7 @@ impl<'a> PassedArguments<'a> {
     }
 }
 
-/// Returns how `function` returns its result; `None` if it is not known.
+/// Returns how `function` returns its result; `None` if that is unknown.
 ///
 /// # Errors
 ///

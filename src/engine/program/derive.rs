@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel computes for its own events before it records them.
+//! Computations that the kernel makes for its own events before it records them.
 //!
-//! Sources: `include/trace/events` and the functions that are called there.
+//! Sources: `include/trace/events` and the functions called there.
 //!
 //! Context: any.
 
 use crate::engine::record::COMM_LEN;
 
-/// The states of a task that `sched_switch` tells.
+/// The task states that `sched_switch` reports.
 const REPORTED: u64 = 0x7f;
 
-/// What `sched_switch` says of a task that sleeps without being counted as load.
+/// The state that `sched_switch` reports for a sleeping task that does not count as load.
 const IDLE: u64 = 0x80;
 
-/// What it says of a task that was preempted.
+/// The bit that `sched_switch` reports for a preempted task.
 const PREEMPTED: u64 = 0x100;
 
-/// From the priority of a task to the one that it has of its own, in bytes.
+/// Offset of `normal_prio` from `prio` in `struct task_struct`, in bytes.
 pub(in crate::engine) const NORMAL_PRIORITY: i64 = 8;
 
-/// Returns the priority of a task that has `normal` of its own, and inherits `donated`.
+/// Returns the priority of a task with its `normal` priority and the inherited `donated` one.
 pub(in crate::engine) fn inherited(normal: u64, donated: u64) -> u64 {
     // CAST: Priorities are signed.
     match (donated as i32) < normal as i32 {
@@ -29,13 +29,13 @@ pub(in crate::engine) fn inherited(normal: u64, donated: u64) -> u64 {
     }
 }
 
-/// Returns what `sched_switch` says of a task: of its state, and its exit state.
+/// Returns the state that `sched_switch` reports, from a task's state and exit state.
 pub(in crate::engine) fn switch_state(preempted: u64, state: u64, exit_state: u64) -> u64 {
     const UNINTERRUPTIBLE: u64 = 0x2;
     const NOT_LOAD: u64 = 0x402;
     const LOCK_OR_FROZEN: u64 = 0x9000;
 
-    // It is a `bool`, whose other bits are undefined.
+    // A `bool`: its other bits are undefined.
     if preempted & 0xff != 0 {
         return PREEMPTED;
     }
@@ -46,13 +46,12 @@ pub(in crate::engine) fn switch_state(preempted: u64, state: u64, exit_state: u6
     if state & LOCK_OR_FROZEN != 0 {
         reported = UNINTERRUPTIBLE;
     }
-    // The highest of the bits.
+    // The highest bit of the state.
     reported
         .checked_ilog2()
         .map_or(0, |bit| 1u64.wrapping_shl(bit))
 }
 
-/// Returns the errno of a block status.
 pub(in crate::engine) fn block_errno(status: u64) -> i32 {
     match status {
         0 => 0,
@@ -77,7 +76,7 @@ pub(in crate::engine) fn block_errno(status: u64) -> i32 {
     }
 }
 
-/// Returns the letters for the operation and the flags of block I/O.
+/// Returns the kernel's letters for operation and flags of block I/O.
 pub(in crate::engine) fn rwbs(flags: u64) -> [u8; COMM_LEN] {
     const LETTERS: [(u32, u8); 5] = [(17, b'F'), (19, b'A'), (11, b'S'), (12, b'M'), (27, b'U')];
 

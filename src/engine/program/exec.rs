@@ -3,8 +3,8 @@
 //! Runs a fetch program: the part of a probe hit that depends on the definition.
 //!
 //! [`run`] and [`capture`] take no lock, do not allocate, loop only over the bounded lists
-//! of a compiled [`Program`](crate::engine::program::fetch::Program), and cannot panic. Memory is read only
-//! through [`Memory`], whose reads cannot fault.
+//! of a compiled [`Program`](crate::engine::program::fetch::Program), and cannot panic. Memory is
+//! read only through [`Memory`], whose reads cannot fault.
 //!
 //! Context: any.
 
@@ -33,7 +33,7 @@ use text::{constant_text, joined, text};
 use value::{end_of, follow, value, word};
 use write::{cold, failed, field, fill, put, read_to, store};
 
-/// Fetches the arguments of one hit into the record `out` and returns the record's length.
+/// Fetches the arguments of a hit into the record `out`, and returns the record's length.
 ///
 /// The caller writes the parts of the record before the arguments. `out` must have the
 /// length [`Program::size`]; a shorter one lacks the arguments that do not fit.
@@ -52,18 +52,18 @@ pub fn run<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize {
     run_general(program, env, out)
 }
 
-/// Fetches the arguments of the common shapes, as a part of [`run`]. Makes no calls, so that
-/// `env` need not exist in memory.
+/// Fetches the arguments of common shapes, a part of [`run`]. Calls nothing, so `env` can stay in
+/// registers.
 ///
 /// Context: any.
 #[inline(always)]
 pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
-    run_quiet(program, env, out);
+    run_without_memory(program, env, out);
     for read in &program.reads {
         let address = env
             .reg(read.reg)
             .wrapping_add_signed(i64::from(read.offset));
-        // The compiler would test the most frequent width last.
+        // Test the most frequent width first; the compiler would test it last.
         let done = if read.width == 8 {
             read_to::<8, E>(env, address, out, read.dst)
         } else {
@@ -86,12 +86,12 @@ pub fn run_compact<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
-/// Fetches the arguments that are in registers, and the task's name, as a part of [`run`]:
-/// all of a program that [is quiet](Program::is_quiet).
+/// Fetches the arguments in registers and the comm, a part of [`run`]: the whole program if it
+/// [reads no memory](Program::reads_no_memory).
 ///
 /// Context: any.
 #[inline(always)]
-pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
+pub fn run_without_memory<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     if let Some(Faults { offset, size }) = program.faults {
         match size.get() {
             1 => put(out, offset, [0; 1]),
@@ -122,8 +122,8 @@ pub fn run_quiet<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
-/// Fetches the structure that [is all](Program::is_only_whole) of the other arguments, as a part
-/// of [`run`].
+/// Fetches the structure that [is the only other argument](Program::is_only_whole), a part of
+/// [`run`].
 ///
 /// Context: any.
 #[inline(always)]
@@ -133,7 +133,7 @@ pub fn run_whole<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
-/// Fetches all other arguments, as a part of [`run`].
+/// Fetches all other arguments, a part of [`run`].
 ///
 /// Context: any.
 #[inline(always)]
@@ -146,7 +146,7 @@ pub fn run_general<E: Env>(program: &Program, env: &E, out: &mut [u8]) -> usize 
     usize::from(end)
 }
 
-/// Fetches the memory behind pointers, as a part of [`run_general`].
+/// Fetches memory behind pointers, a part of [`run_general`].
 ///
 /// Context: any.
 #[inline(always)]
@@ -173,9 +173,8 @@ pub fn run_chains<E: Env>(program: &Program, env: &E, out: &mut [u8]) {
     }
 }
 
-/// Returns the address of the string that is the only general argument, and whether it is
-/// expressly in the user's memory; `None` if there is no such string, or if a pointer to it
-/// cannot be read.
+/// Returns the address of the string that is the only general argument, and whether it is declared
+/// as user memory; `None` if there is no such string, or a pointer to it cannot be read.
 ///
 /// Context: any.
 #[inline(always)]
@@ -184,7 +183,7 @@ pub fn find_text<E: Env>(program: &Program, env: &E) -> Option<(u64, bool)> {
     Some((end_of(&text.steps, env)?, text.user))
 }
 
-/// Writes words as the arguments of a record, as many as there is room for.
+/// Writes words as arguments of a record, as many as fit.
 ///
 /// Context: any.
 #[inline(always)]
@@ -201,8 +200,8 @@ pub fn put_words<const N: usize>(words: [u64; N], out: &mut [u8]) {
     }
 }
 
-/// Returns the length of the record of a program whose other arguments are texts of so many
-/// bytes together.
+/// Returns the length of the record of a program whose other arguments are texts of `texts` bytes
+/// in total.
 ///
 /// Context: any.
 #[inline(always)]
@@ -210,7 +209,7 @@ pub fn length_with(program: &Program, texts: usize) -> usize {
     usize::from(program.fixed).wrapping_add(texts)
 }
 
-/// Writes texts that are known already, instead of [`run_general`].
+/// Writes texts that are already known, in place of [`run_general`].
 ///
 /// Context: any.
 #[inline(always)]
@@ -240,8 +239,7 @@ pub fn capture<E: Env>(program: &Program, env: &E, data: &mut [u64]) {
     }
 }
 
-/// Fetches an argument of any shape. `end` is the current end of the record; returns the
-/// new end.
+/// Fetches an argument of any shape. `end` is the current end of the record; returns the new end.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], end: u16) -> u16 {

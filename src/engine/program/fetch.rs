@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Compiles the fetch arguments of a definition to a program that [`exec`](crate::engine::program::exec)
-//! runs at each hit.
+//! Compiles the fetch arguments of a definition to a program that
+//! [`exec`](crate::engine::program::exec) runs at each hit.
 //!
 //! Compiling resolves everything that can be known in advance: symbols become addresses,
 //! arguments become registers, every offset in the record is computed and checked, so that

@@ -2,10 +2,10 @@
 
 //! Records of text and of bytes that a user writes into the buffer.
 //!
-//! They are records of the kernel's events `print` and `raw_data`, so that their numbers and
-//! layouts are known to every reader. `print`: the common header, the field `ip`, which is 0
-//! here, then the text with a line feed and a NUL. `raw_data`: the common header, then the
-//! bytes, of which the first four are the writer's number for them.
+//! They are records of the kernel's events `print` and `raw_data`, which every reader knows.
+//! `print`: the common header, the field `ip`, which is 0 here, then the text with a line feed and
+//! a NUL. `raw_data`: the common header, then the bytes, of which the first four are a number that
+//! the writer chooses.
 
 use crate::engine::language::types::Type;
 use crate::engine::program::fetch::{General, LoadOrigin, Program, Store};
@@ -17,8 +17,8 @@ use crate::sys::AllocError;
 /// Bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
 
-/// Returns the bytes of the record of `text`; one more than needed if the text has a line
-/// feed.
+/// Returns the bytes of the record of `text`; one more than needed if the text already ends in a
+/// line feed.
 pub fn length(text: &[u8]) -> usize {
     text.len().saturating_add(OVERHEAD)
 }
@@ -52,13 +52,13 @@ pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
     true
 }
 
-/// Bytes of a text that triggers see, with its NUL: as many as a filter compares.
+/// Bytes of a text that triggers see, with its NUL: the length that a filter compares.
 pub const SEEN: usize = 256;
 
-/// What triggers see of a text, which ends with a NUL.
+/// The beginning of a text, as triggers see it, with a NUL.
 pub type Seen = [u8; SEEN];
 
-/// Returns what triggers see of `text`: its beginning, without its line feed.
+/// Returns the beginning of `text` that triggers see, without its line feed.
 ///
 /// Context: any.
 pub fn seen(text: &[u8]) -> Seen {
@@ -70,7 +70,7 @@ pub fn seen(text: &[u8]) -> Seen {
     seen
 }
 
-/// Returns how the argument of a hit, the address of a [`Seen`], is fetched, and the fields
+/// Returns the program that fetches a hit's argument, the address of a [`Seen`], and the fields
 /// that triggers can name.
 ///
 /// # Errors
@@ -103,7 +103,7 @@ pub fn fields() -> Result<(Program, Layout), AllocError> {
     Ok((program, layout))
 }
 
-/// Least bytes of a raw record's data: the writer's number for them.
+/// Least bytes of a raw record's data: the number.
 pub const RAW_LEAST: usize = 4;
 
 /// Returns the bytes of the record of `data`.
@@ -111,8 +111,8 @@ pub fn raw_length(data: &[u8]) -> usize {
     data.len().saturating_add(COMMON_SIZE)
 }
 
-/// Writes the record of `data`, written by the task `pid`; returns false if `out` is shorter
-/// than its [`raw_length`]. What is left of `out` is 0.
+/// Writes the record of `data`, written by the task `pid`; returns false if `out` is shorter than
+/// its [`raw_length`]. Pads `out` with zeroes.
 ///
 /// Context: any.
 pub fn write_raw(out: &mut [u8], pid: i32, data: &[u8]) -> bool {

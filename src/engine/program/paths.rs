@@ -10,17 +10,16 @@ pub(in crate::engine) use walk::{write_path, PathSource};
 
 use crate::engine::program::btf::{Btf, BtfValue};
 
-/// What a fetched address is, of which the path is recorded.
+/// The type of the fetched address whose path is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum PathStart {
-    /// That of a `struct path`.
+    /// A `struct path`.
     Path,
-    /// That of a `struct dentry`, which tells nothing of the mount.
+    /// A `struct dentry`, without its mount.
     Dentry,
 }
 
-/// Where the kernel keeps what paths are made of: offsets of members in bytes, and the addresses
-/// of two counters.
+/// Offsets of structure members, in bytes, and addresses of two counters, for full paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct PathMembers {
     /// `f_path` in `struct file`.
@@ -30,11 +29,11 @@ pub(in crate::engine) struct PathMembers {
     dentry_parent: u32,
     /// `d_name.name` in `struct dentry`.
     name: u32,
-    /// `d_name.len` there.
+    /// `d_name.len` in `struct dentry`.
     name_length: u32,
-    /// `d_hash.pprev` there: 0 if the name is gone.
+    /// `d_hash.pprev` in `struct dentry`: 0 if the dentry is unhashed.
     hashed: u32,
-    /// The parent, the name and its length, where a dentry has them near enough.
+    /// Offsets of parent, name and name length, if they are close together.
     near: Option<[u16; 3]>,
     dentry_operations: u32,
     inode: u32,
@@ -55,33 +54,33 @@ pub(in crate::engine) struct PathMembers {
     fs_root: u32,
     namespace_operations: u32,
     namespace_name: u32,
-    /// Whether the next five are known, which lead to the mounts of a filesystem.
+    /// Whether the next five, which lead to the mounts of a filesystem, are known.
     knows_mounts: bool,
     /// `s_mounts` in `struct super_block`.
     first_mount: u32,
     /// `mnt_next_for_sb` in `struct mount`.
     next_mount: u32,
-    /// `mnt_ns` there.
+    /// `mnt_ns` in `struct mount`.
     mount_namespace: u32,
     /// `nsproxy` in `struct task_struct`.
     task_namespaces: u32,
     /// `mnt_ns` in `struct nsproxy`.
     task_namespace: u32,
-    /// The counter of renames, `rename_lock`; 0 if it is not known.
+    /// The address of the counter of renames, `rename_lock`; 0 if unknown.
     pub(in crate::engine) renames: u64,
-    /// The counter of changes of mounts, `mount_lock`; 0 if it is not known.
+    /// The address of the counter of mount changes, `mount_lock`; 0 if unknown.
     pub(in crate::engine) remounts: u64,
 }
 
-/// The way to a member that the types of this kernel lack.
+/// The path to a member that this kernel's types lack.
 pub(in crate::engine) type Lacking = &'static str;
 
-/// The way to a member, and the slot for its offset: behind `.` is a member of what is embedded,
-/// behind `:` too, from whose beginning the offset is counted, and behind `>` one of that to which
-/// the member before points.
+/// A path to a member, and the slot for its offset. `.` enters an embedded structure; `:` does,
+/// too, and the offset counts from its start; `>` follows a pointer.
 type WayToMember = (&'static str, fn(&mut PathMembers) -> &mut u32);
 
-/// The ways from each structure. Few structures are looked up, because that takes long.
+/// The paths, by the structure that they start in. Few structures are looked up, because a lookup
+/// is slow.
 const WAYS: [(&str, &[WayToMember]); 4] = [
     (
         "file",
@@ -132,7 +131,7 @@ const WAYS: [(&str, &[WayToMember]); 4] = [
     ),
 ];
 
-/// As [`WAYS`], which older kernels may not have.
+/// Like [`WAYS`], for members that older kernels may lack.
 const MOUNT_WAYS: [(&str, &[WayToMember]); 2] = [
     (
         "file",
@@ -156,11 +155,11 @@ const MOUNT_WAYS: [(&str, &[WayToMember]); 2] = [
 ];
 
 impl PathMembers {
-    /// Finds where this kernel has the members.
+    /// Finds the members in this kernel.
     ///
     /// # Errors
     ///
-    /// The first that it does not have.
+    /// The first missing member.
     #[inline(never)]
     pub(in crate::engine) fn find(&mut self, btf: &Btf<'_>) -> Result<(), Lacking> {
         self.follow(btf, &WAYS)?;
@@ -186,7 +185,7 @@ impl PathMembers {
     }
 }
 
-/// Returns the offset of the member to which `way` leads, in what it is a member of.
+/// Returns the offset of the member that `way` leads to, in its structure.
 #[inline(never)]
 fn offset(structure: &BtfValue<'_>, way: Lacking) -> Option<u32> {
     let (mut value, mut rest) = (*structure, way.as_bytes());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events of system calls: what is fetched when a call begins and returns, and how
-//! their records look.
+//! The events of system calls: their fetch programs and layouts.
 //!
-//! All of it follows from what the kernel tells of a call. The layouts are the kernel's own,
-//! of its events `sys_enter_NAME` and `sys_exit_NAME`.
+//! Both follow from the kernel's metadata of a call. The layouts equal those of the kernel's events
+//! `sys_enter_NAME` and `sys_exit_NAME`.
 
 mod compat;
 mod names;
@@ -33,22 +32,22 @@ pub const MAX_COPIES: usize = 3;
 /// Most bytes that are copied of one argument's memory.
 pub const MAX_COPIED: usize = 165;
 
-/// Most bytes of a string that whole calls record, if they are asked to; `PATH_MAX` of the kernel.
+/// Largest limit for strings of whole calls: the kernel's `PATH_MAX`.
 pub const MAX_STRING: u32 = 4096;
 
 /// Bytes that are copied by default.
 pub const DEFAULT_COPIED: u32 = 63;
 
-/// Bytes of the longest copy: of a text, with the mark of its end and a NUL.
+/// Bytes of the longest copy: a cut text with its mark and NUL.
 pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
 
-/// The end of a text that was longer.
+/// The end of a text that was cut.
 pub const MARK: &[u8; 4] = b"...\0";
 
-/// The end of an exact string that was longer, see [`record::text()`](crate::engine::record::text).
+/// The end of an exact string that was cut, see [`record::text()`](crate::engine::record::text).
 pub const EXACT_MARK: &[u8; 2] = b"\0\0";
 
-/// What the kernel tells of a system call.
+/// The kernel's metadata of a system call.
 #[derive(Debug, Default)]
 pub struct Call {
     /// Its name, with the prefix `sys_`.
@@ -59,7 +58,7 @@ pub struct Call {
     pub copied: u32,
     /// The argument with the number of bytes to copy; text is copied if there is none.
     pub size: Option<u8>,
-    /// Whether the memory is text although there is a number of bytes.
+    /// Whether the memory is text although its size is an argument.
     pub is_text: bool,
 }
 
@@ -72,18 +71,18 @@ pub struct CallParameter {
     pub c_type: Vec<u8>,
 }
 
-/// The index of a value that no call has: an address that cannot be read.
+/// An index that no value has; it reads as an unreadable address.
 pub const NO_VALUE: u8 = u8::MAX;
 
-/// What the memory is to which an argument of a whole call points, if the kernel does not tell.
+/// The type of memory that a whole call's argument points to, if the kernel's metadata lacks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Special {
     /// Text or bytes.
     #[default]
     None,
-    /// The address of a socket, whose length is in this register.
+    /// A socket address, whose length is in this register.
     Address(u8),
-    /// An array of pointers to strings, which ends at a NULL.
+    /// A NULL-terminated array of pointers to strings.
     Strings,
 }
 
@@ -94,22 +93,22 @@ pub struct Copies {
     count: u8,
     /// The number of the call's arguments.
     pub arguments: u8,
-    /// The register with the number of bytes.
+    /// The register with the number of bytes to copy.
     pub size: Option<u8>,
-    /// Whether strings are recorded as they are: not as the kernel records them, without
-    /// unprintable characters.
+    /// Whether strings are recorded unchanged. Otherwise unprintable characters are replaced, as
+    /// the kernel does.
     pub are_exact: bool,
-    /// The register that points to other memory. It stands for the last of the others, which
-    /// is [`NO_VALUE`], so that a call without such memory need not look for it.
+    /// The register that points to special memory. In `registers`, [`NO_VALUE`] at the end stands
+    /// for it, so that calls without special memory need no check.
     pub special_register: u8,
-    /// What that memory is.
+    /// The type of the special memory.
     pub special: Special,
-    /// A bit for each argument whose sign a 32-bit call lacks.
+    /// A bit for each argument that a 32-bit call must sign-extend.
     pub signed: u8,
 }
 
 impl Copies {
-    /// Adds a register, if there is room.
+    /// Adds a register; there is room.
     fn add(&mut self, register: u8) {
         if let Some(to) = self.registers.get_mut(usize::from(self.count)) {
             *to = register;
@@ -117,13 +116,13 @@ impl Copies {
         }
     }
 
-    /// Adds a register that points to `special`, behind all others.
+    /// Adds a register that points to `special` memory, as the last one.
     fn add_special(&mut self, register: u8, special: Special) {
         (self.special_register, self.special) = (register, special);
         self.add(NO_VALUE);
     }
 
-    /// Returns what the memory with this index is, if it is neither text nor bytes.
+    /// Returns the type of memory `index`, if it is neither text nor bytes.
     ///
     /// Context: any.
     pub fn special_at(&self, index: u8) -> Option<Special> {
@@ -131,7 +130,7 @@ impl Copies {
         (is_last && self.special != Special::None).then_some(self.special)
     }
 
-    /// Returns the value that argument `n` of a 32-bit call has in a 64-bit one.
+    /// Returns the 64-bit value of argument `n` of a 32-bit call.
     ///
     /// Context: any.
     pub fn widened(&self, n: u8, register: u64) -> u64 {
@@ -142,7 +141,7 @@ impl Copies {
         }
     }
 
-    /// Returns their number.
+    /// Returns the number of copies.
     ///
     /// Context: any.
     #[inline(always)]
@@ -162,8 +161,8 @@ impl Copies {
 }
 
 impl Call {
-    /// Returns the numbers by which 32-bit programs make this call, if its arguments are the same
-    /// then.
+    /// Returns the numbers of this call for 32-bit programs, if its arguments are the same for
+    /// them.
     pub fn compat_numbers(&self, arch: Arch) -> impl Iterator<Item = u32> + '_ {
         let types = self.arguments.iter().map(|argument| &*argument.c_type);
         compat::numbers(&self.name, types, arch)

@@ -9,8 +9,7 @@ use crate::engine::refusal::{
     suggest::suggest,
 };
 
-/// Returns the error `kind` for `name`, which is no field of `layout`, where those of `more` are
-/// known besides.
+/// Returns the error `kind` for `name`, which is neither a field of `layout` nor one of `more`.
 #[cold]
 #[inline(never)]
 pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> Error {

@@ -161,9 +161,9 @@ fn print_format(out: &mut dyn Write, layout: &Layout) -> fmt::Result {
 /// The first lines of `trace`.
 pub const TRACE_HEADER: &str = "# tracer: nop\n#\n";
 
-/// Writes the header of `trace` for a buffer that holds `entries` of `written` events on a
-/// machine with `cpus` CPUs online. `irq_info` and `tgid` tell whether the lines have the
-/// columns of flags and of the process.
+/// Writes the header of `trace` for a buffer with `entries` of `written` events, on a machine with
+/// `cpus` CPUs online. `irq_info` and `tgid` say whether lines have the columns of flags and of the
+/// process.
 ///
 /// # Errors
 ///
@@ -193,9 +193,9 @@ pub fn write_trace_header(
     Ok(())
 }
 
-/// Writes the header of `trace` in the form of the kernel's latency tracers, for a buffer that
-/// holds the first of `events` of the second; `machine` is the kernel's release, how it is
-/// preempted, and the number of CPUs online. `nop` measures no latency, of no task.
+/// Writes the header of `trace` in the kernel's latency format, for a buffer with the first of
+/// `events` of the second; `machine` is the kernel's release, its preemption model, and the number
+/// of CPUs online. The tracer `nop` shows a latency of 0 and no task.
 ///
 /// # Errors
 ///
@@ -220,7 +220,7 @@ pub fn write_latency_header(
     )
 }
 
-/// The columns below that header.
+/// The columns below the header of [`write_latency_header`].
 pub const LATENCY_COLUMNS: &str = "\
 #                    _------=> CPU#            \n\
 #                   / _-----=> irqs-off/BH-disabled\n\
@@ -232,7 +232,7 @@ pub const LATENCY_COLUMNS: &str = "\
 #  cmd     pid     |||||| time  |   caller     \n\
 #     \\   /        ||||||  \\    |    /       \n";
 
-/// Where the column of the process is inserted in the lines of the header.
+/// Position of the process column in the header's lines.
 const TGID_AT: usize = 21;
 
 const HEADER_IRQ: &str = "\
@@ -251,8 +251,7 @@ const HEADER_PLAIN: &str = "\
 #              | |         |         |         |
 ";
 
-/// Writes the mark for events that were lost on `cpu` before the next one; `count` is
-/// `None` if their number is not known.
+/// Writes the mark for `count` lost events of `cpu`; `None` if the number is unknown.
 ///
 /// # Errors
 ///

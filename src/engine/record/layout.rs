@@ -21,7 +21,7 @@ pub struct Fixed {
     pub name: &'static str,
     /// Its C type in the `format` file.
     pub c_type: &'static str,
-    /// The suffix of the name there: `[]` for an array.
+    /// Suffix of the name in the `format` file: `[]` for an array.
     pub suffix: &'static str,
     /// Offset in the record.
     pub offset: u16,
@@ -50,7 +50,7 @@ pub enum Role {
     ReturnAddress,
     /// Text, up to its NUL, or bytes.
     Text,
-    /// What the writer of bytes calls them.
+    /// The number in front of the bytes of `trace_marker_raw`.
     RawId,
     /// The number of a system call.
     CallNumber,
@@ -58,7 +58,7 @@ pub enum Role {
     FrameCount,
     /// The frames of a stack, up to the end of the record.
     Frames,
-    /// The process whose stack it is.
+    /// The process of a user stack.
     Process,
 }
 
@@ -115,18 +115,18 @@ impl Fixed {
     }
 }
 
-/// The properties common to all events of a kind.
+/// The properties shared by all events of a kind.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Class {
     /// The fields behind the common header.
     pub fixed: &'static [Fixed],
-    /// The beginning of the event text.
+    /// How the event text begins.
     pub head: Head,
-    /// The beginning in the `print fmt` of a `format` file: text, and its arguments.
+    /// How the `print fmt` of a `format` file begins: text and arguments.
     pub print_format: (&'static str, &'static str),
 }
 
-/// The beginning of an event text, behind the name of the event.
+/// How an event text begins, behind the name of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// `(ADDRESS)`.
@@ -248,8 +248,8 @@ impl Class {
         print_format: ("id:%04x %08x", "REC->id, (int)REC->buf[0]"),
     };
 
-    /// The class of the kernel's event `kernel_stack`: the stack of what was recorded before
-    /// it. The kernel declares 8 frames, and records any number.
+    /// The class of the kernel's event `kernel_stack`: the stack of the preceding record. The
+    /// kernel declares 8 frames, and records any number.
     pub const KERNEL_STACK: &Self = &Self {
         fixed: &[
             Fixed::common("size", ("int", true), (8, 4), Role::FrameCount),
@@ -269,7 +269,7 @@ impl Class {
         print_format: Self::FRAMES_FORMAT,
     };
 
-    /// The kernel's text, which it composes of parts.
+    /// The kernel's `print fmt`, assembled.
     const FRAMES_FORMAT: (&str, &str) = (
         concat!(
             r"\t=> %ps\n\t=> %ps\n\t=> %ps\n",
@@ -323,7 +323,8 @@ impl Class {
         !matches!(self.head, Head::Ready(_) | Head::Event | Head::Synthetic)
     }
 
-    /// Returns the class of the records of `shape`: those of a probe. Their place is not shown.
+    /// Returns the class of records of `shape`. They have a probe's fixed fields; the place is not
+    /// shown.
     pub const fn ready(shape: &'static ReadyShape) -> Self {
         Self {
             fixed: Self::PROBE.fixed,
@@ -337,7 +338,7 @@ impl Class {
         Self::COMMON.iter().chain(self.fixed)
     }
 
-    /// Returns the field with this role, which is not one of the common header.
+    /// Returns the field with this role, except those of the common header.
     #[inline]
     pub fn field(&self, role: Role) -> Option<&'static Fixed> {
         self.fixed.iter().find(|field| field.role == role)
@@ -352,8 +353,7 @@ impl Class {
     }
 }
 
-/// An event that exists without a definition. Its number and its layout are those of the
-/// kernel, so that readers know it.
+/// A predefined event. It has the kernel's number and layout, so that readers know it.
 #[derive(Debug)]
 pub struct Builtin {
     /// Its number.
@@ -364,28 +364,28 @@ pub struct Builtin {
     pub layout: Layout,
 }
 
-/// The event that records what a user writes to `trace_marker`.
+/// The event of `trace_marker`.
 pub static PRINT: Builtin = Builtin {
     id: 5,
     name: "print",
     layout: Layout::of(Class::PRINT),
 };
 
-/// The event that records what a user writes to `trace_marker_raw`.
+/// The event of `trace_marker_raw`.
 pub static RAW_DATA: Builtin = Builtin {
     id: 18,
     name: "raw_data",
     layout: Layout::of(Class::RAW_DATA),
 };
 
-/// The event that records the stack of the kernel.
+/// The event of kernel stacks.
 pub static KERNEL_STACK: Builtin = Builtin {
     id: 4,
     name: "kernel_stack",
     layout: Layout::of(Class::KERNEL_STACK),
 };
 
-/// The event that records the stack of a process.
+/// The event of user stacks.
 pub static USER_STACK: Builtin = Builtin {
     id: 13,
     name: "user_stack",
@@ -393,13 +393,13 @@ pub static USER_STACK: Builtin = Builtin {
 };
 
 impl Builtin {
-    /// The group of these events.
+    /// The group of the predefined events.
     pub const GROUP: &'static str = "ftrace";
 
-    /// All built-in events.
+    /// All predefined events.
     pub const ALL: [&'static Self; 4] = [&PRINT, &RAW_DATA, &KERNEL_STACK, &USER_STACK];
 
-    /// Returns the built-in event with this number.
+    /// Returns the predefined event with this number.
     #[inline]
     pub fn with_id(id: u16) -> Option<&'static Self> {
         Self::ALL.into_iter().find(|builtin| builtin.id == id)
@@ -417,7 +417,7 @@ pub struct Field {
     pub count: Option<u8>,
     /// Offset in the record.
     pub offset: u16,
-    /// Its fault bit, if the argument may be unreadable.
+    /// Its fault bit; `None` if reading it cannot fail.
     pub fault: Option<u8>,
 }
 
@@ -453,7 +453,7 @@ impl Faults {
         })
     }
 
-    /// Marks the argument with this bit as failed.
+    /// Sets the fault bit of an argument.
     ///
     /// Context: any.
     #[inline]
@@ -464,7 +464,7 @@ impl Faults {
         }
     }
 
-    /// Returns whether the argument with this bit failed.
+    /// Returns the fault bit of an argument.
     pub fn is_set(self, record: &[u8], bit: u8) -> bool {
         let at = usize::from(self.offset) + usize::from(bit / 8);
         record
@@ -476,49 +476,48 @@ impl Faults {
 /// The layout of an event's records; all probes of the event share it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The properties that its records share with those of other events.
+    /// The properties shared with other events of its kind.
     pub class: &'static Class,
     /// The arguments, in order.
     pub fields: Vec<Field>,
-    /// The fault bits, if any argument may be unreadable.
+    /// The fault bits, if reading any argument can fail.
     pub faults: Option<Faults>,
-    /// The system call, if it is the event of one.
-    // Few events have one: in a box, because layouts are passed on by value.
+    /// The signature, for the event of a system call.
+    // Boxed: few events have one, and layouts are passed by value.
     pub call: Option<Box<Signature>>,
-    /// The names that the texts about the event need besides those of its fields.
+    /// Further names that the event's text needs.
     pub names: Option<Box<LayoutNames>>,
-    /// What the arguments that are structures consist of.
-    // Few events have one, as above.
+    /// The members of structures among the arguments.
+    // Boxed, as above.
     pub shapes: Option<Box<Vec<WholeShape>>>,
 }
 
-/// Names that the texts about an event need.
+/// Further names that an event's text needs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LayoutNames {
-    /// Of an event probe: `GROUP.EVENT`, to which it is attached.
+    /// Of an event probe: the `GROUP.EVENT` that it is attached to.
     Attached(Vec<u8>),
     /// Of a synthetic event: the C type of each field.
     Types(Vec<Vec<u8>>),
 }
 
-/// What the texts about a system call's event say besides its fields.
+/// The parts of a system call's text besides its fields.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The name of the call, `sys_NAME`.
     pub name: Vec<u8>,
-    /// The C types of the fields that are arguments, which come first; of a whole call those
-    /// of all fields.
+    /// The C types of the arguments, which come first; for a whole call, of all fields.
     pub types: Vec<Vec<u8>>,
-    /// For each field behind these, the argument that points to the copied user memory.
+    /// For each further field, the argument that points to the copied user memory.
     pub copied: Vec<u8>,
     /// How the copied memory is shown.
     pub shown: ShownMemory,
-    /// The bits of `flags`, if the text names them.
+    /// The names of the bits of `flags`, if the text shows them.
     pub open_flags: &'static [OpenFlag],
-    /// The number of the last fields that are known when a whole call returns: 0, or 2 for
-    /// the result and the duration.
+    /// The number of trailing fields that are known only when a whole call returns: 0, or 2 for the
+    /// result and the duration.
     pub results: u8,
-    /// The index of the field that has the strings of an array, one behind the other, see
+    /// The index of the field with the strings of an array, one behind the other, see
     /// [`Strings`](crate::engine::program::syscall::Strings).
     pub list: Option<u8>,
 }
@@ -526,18 +525,18 @@ pub struct Signature {
 /// How copied user memory is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShownMemory {
-    /// As text whose unprintable characters were replaced when it was copied.
+    /// As text; unprintable characters were replaced when it was copied.
     Text,
-    /// As text that was copied as it is, so many bytes of it.
+    /// As text of a given length, copied unchanged.
     RawText,
-    /// As a string that was copied as it is, with its NUL; the start of a longer one is marked
-    /// as in other records, see [`text()`](super::text).
+    /// As a string with its NUL, copied unchanged; a cut one is marked, see
+    /// [`text()`](super::text).
     ExactText,
     /// As bytes, whose number is the argument with this index.
     Bytes(u8),
 }
 
-/// Some bits of the flags with which a file is opened, and their name.
+/// Bits of the flags of `open()`, and their name.
 pub type OpenFlag = (u32, &'static str);
 
 impl Layout {
@@ -553,13 +552,13 @@ impl Layout {
         }
     }
 
-    /// Returns whether the argument with this index has the strings of an array.
+    /// Returns whether argument `index` has the strings of an array.
     pub fn is_list(&self, index: u8) -> bool {
         let call = self.call.as_ref();
         call.is_some_and(|call| call.list == Some(index))
     }
 
-    /// Returns the words of the argument with this index, if it is a text of a fixed length.
+    /// Returns the words of argument `index`, if it is a text of fixed length.
     pub fn text_words(&self, index: u8) -> Option<u8> {
         match self.class.head {
             Head::Ready(shape) => shape.text_words(index),
@@ -567,21 +566,20 @@ impl Layout {
         }
     }
 
-    /// Returns what the argument `field` consists of, if it is a structure.
+    /// Returns the members of `field`, if it is a structure.
     pub fn shape(&self, field: &Field) -> Option<&WholeShape> {
         let mut fields = (0u8..=u8::MAX).zip(&self.fields);
         let (index, _) = fields.find(|(_, other)| other.offset == field.offset)?;
         self.shape_of(index)
     }
 
-    /// Returns what the argument with this index consists of, if it is a structure.
+    /// Returns the members of argument `index`, if it is a structure.
     fn shape_of(&self, index: u8) -> Option<&WholeShape> {
         let mut all = self.shapes.iter().flat_map(|shapes| shapes.iter());
         all.find(|shape| shape.index == index)
     }
 
-    /// Returns the first argument, counted from zero, in whose name, type or number of
-    /// elements the two layouts differ.
+    /// Returns the index of the first argument whose name, type or number of elements differs.
     pub fn difference(&self, other: &Layout) -> Option<usize> {
         let pairs = self.fields.iter().zip(&other.fields);
         let same = |(n, (a, b)): (u8, (&Field, &Field))| {
@@ -595,7 +593,7 @@ impl Layout {
         (common < self.fields.len().max(other.fields.len())).then_some(common)
     }
 
-    /// Returns the offset of the first text of fixed length: behind the fault bits, one behind the
+    /// Returns the offsets of the texts of fixed length, which follow the fault bits one behind the
     /// other.
     pub fn fixed_texts(&self) -> impl Iterator<Item = u16> {
         let behind_fields = self

@@ -6,15 +6,15 @@ use core::ops::Deref;
 
 use crate::sys::{AllocError, Vec};
 
-/// The name of an argument, an identifier. It is kept with the signs around it in JSON, so that
-/// a reader gets these as one piece.
+/// The name of an argument, an identifier. Stored together with its JSON punctuation, so that a
+/// reader writes it in one piece.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Name(Vec<u8>);
 
-/// Bytes before the name.
+/// Bytes of punctuation before the name.
 const BEFORE: usize = 2;
 
-/// Bytes behind the name.
+/// Bytes of punctuation behind the name.
 const BEHIND: usize = 2;
 
 impl Name {

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The numbers of events, and which of them records in a buffer still need.
+//! The ids of events, and which formats records in a buffer still need.
 
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{AllocError, Vec};
 
-/// The first number of an event: far above those that the kernel gives its own events,
-/// which a tool might open by number.
+/// The first id: far above those of the kernel's own events, which a tool might open by number.
 pub const FIRST: u16 = 0x8000;
 
-/// How many numbers there are.
+/// The number of ids.
 pub const COUNT: usize = (u16::MAX - FIRST) as usize + 1;
 
-/// Numbers in a word of the set.
+/// Ids in a word of the set.
 const WORD: usize = u64::BITS as usize;
 
-/// The set of numbers that are taken.
+/// The set of ids in use.
 pub struct Numbers {
     /// A bit for each number.
     words: Vec<u64>,
-    /// Where the search for the next number starts: a number that was given back is reused
-    /// as late as possible.
+    /// Where the search for a free id starts. An id is reused as late as possible.
     next: usize,
     free: usize,
 }
 
 impl Numbers {
-    /// Creates the set in which all numbers are free.
+    /// Creates a set in which all ids are free.
     ///
     /// # Errors
     ///
@@ -43,11 +41,11 @@ impl Numbers {
         })
     }
 
-    /// Takes a free number, in constant time.
+    /// Takes a free id, in constant time.
     ///
     /// # Errors
     ///
-    /// `NO_NUMBER` if all are taken.
+    /// `NO_NUMBER` if none is free.
     pub fn take(&mut self) -> Result<u16, Error> {
         let none = || {
             Error::new(Kind::NoNumber, 0)
@@ -58,8 +56,7 @@ impl Numbers {
         }
         let (first, bit) = (self.next / WORD, self.next % WORD);
         let count = self.words.len();
-        // The word of the first candidate is searched twice, the second time for its lower
-        // bits.
+        // The first candidate's word is searched twice, the second time for its lower bits.
         for step in 0..=count {
             let index = first.wrapping_add(step).checked_rem(count).unwrap_or(0);
             let Some(word) = self.words.get_mut(index) else {
@@ -105,17 +102,17 @@ fn bit_of(index: usize) -> u64 {
     1_u64.wrapping_shl(index as u32)
 }
 
-/// Formats of removed events, and which of them records in the buffer still have.
+/// Formats of removed events, and which of them have records in the buffer.
 pub struct Needed {
-    /// In the order in which they were added.
+    /// In the order of addition.
     keys: Vec<NumberKey>,
-    /// The key of each number.
+    /// The key of each id.
     of_numbers: Vec<Option<u32>>,
 }
 
 /// A format.
 struct NumberKey {
-    /// The caller's name for it.
+    /// The caller's serial number.
     serial: u64,
     is_needed: bool,
 }
@@ -137,7 +134,8 @@ impl Needed {
         })
     }
 
-    /// Adds the format `serial` of records with `number`, which no other format has.
+    /// Adds the format `serial`, whose records have the id `number`. No other format may have this
+    /// id.
     ///
     /// # Errors
     ///
@@ -156,7 +154,7 @@ impl Needed {
         Ok(())
     }
 
-    /// Marks the format of a record with `number` as needed.
+    /// Notes that there is a record with this id.
     pub fn see(&mut self, number: u16) {
         let at = usize::from(number.wrapping_sub(FIRST));
         let key = self.of_numbers.get(at).copied().flatten();
@@ -166,8 +164,7 @@ impl Needed {
         }
     }
 
-    /// Returns the serial numbers of the formats that no record has, in the order in which
-    /// they were added.
+    /// Returns the serial numbers of formats without records, in the order of addition.
     pub fn unneeded(&self) -> impl DoubleEndedIterator<Item = u64> + '_ {
         let unneeded = self.keys.iter().filter(|key| !key.is_needed);
         unneeded.map(|key| key.serial)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the records of a ready-made event look like: one that has the fields and the text of an
-//! event of the kernel.
+//! The records of ready-made events, which have the fields and the text of a kernel event.
 
 use crate::engine::language::types::Derived;
 
-/// The fields of a ready-made event, and the text that is made of them.
+/// The fields of a ready-made event, and its text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadyShape {
     /// The fields, in the kernel's order.
@@ -17,24 +16,24 @@ pub struct ReadyShape {
 /// A field of a ready-made event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadyField {
-    /// Its C type; of an array that of an element.
+    /// The C type; for an array, of an element.
     pub c_type: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// What is fetched, as in a definition.
+    /// The fetch argument, as in a definition.
     pub text: &'static str,
-    /// What is made of the value.
+    /// How the value is transformed.
     pub derived: Option<Derived>,
 }
 
-/// Words of a task's name, and of any other text of fixed length.
+/// Words of a text of fixed length, such as a comm.
 const FIXED_WORDS: u8 = 2;
 
-/// Bytes that it takes in a record.
+/// Bytes of a text of fixed length.
 pub const FIXED_TEXT: u16 = FIXED_WORDS as u16 * 8;
 
 impl ReadyShape {
-    /// Returns the words of the field with this index, if it is a text of fixed length.
+    /// Returns the words of field `index`, if it is a text of fixed length.
     pub fn text_words(&self, index: u8) -> Option<u8> {
         let field = self.fields.get(usize::from(index))?;
         field.is_fixed_text().then_some(FIXED_WORDS)
@@ -42,12 +41,12 @@ impl ReadyShape {
 }
 
 impl ReadyField {
-    /// Returns whether it is a text that takes [`FIXED_TEXT`] bytes in each record.
+    /// Returns whether it is a text of [`FIXED_TEXT`] bytes.
     pub fn is_fixed_text(&self) -> bool {
         self.text == "$comm" || self.derived.is_some_and(Derived::is_text)
     }
 
-    /// Returns the bytes that it has as an array of characters; `None` if it is none.
+    /// Returns the length of a character array; `None` for other fields.
     pub fn characters(&self) -> Option<u16> {
         match (self.c_type, self.derived) {
             ("char", Some(Derived::Rwbs)) => Some(10),

@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The members of a structure whose bytes a record has.
+//! The members of a structure that a record contains as bytes.
 //!
-//! A record has the bytes alone. What they mean is worked out when the event is defined, from
-//! the kernel's types, and kept with its layout, so that a hit costs no more than the copy.
+//! The members are determined from the kernel's types when the event is defined, and kept in its
+//! layout, so that a hit only copies bytes.
 
 use crate::sys::Vec;
 
-/// Most bytes that are recorded of a structure.
+/// Most bytes of a structure in a record.
 pub const MAX_STRUCTURE: u32 = 1024;
 
 /// A text in [`WholeShape::names`]: its start and its length.
 pub type ShapeName = (u16, u16);
 
-/// What a structure consists of.
+/// The members of a structure.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WholeShape {
-    /// The argument, by its index.
+    /// The index of the argument.
     pub index: u8,
-    /// The bytes that are recorded.
+    /// Bytes in the record.
     pub size: u16,
     /// Whether the bytes are recorded twice, from before and after a call.
     pub is_change: bool,
-    /// Whether there are members, or elements, that are not shown.
+    /// Whether there are further members or elements, which are not shown.
     pub is_cut: bool,
-    /// The members, each behind the beginning of the structure or array that it is in.
+    /// The members. The beginning of a structure or array precedes its members.
     pub parts: Vec<ShapePart>,
     /// The names of enumerations.
     pub enumerators: Vec<Enumerator>,
-    /// All names, one behind the other.
+    /// All names, concatenated.
     pub names: Vec<u8>,
 }
 
 /// A member, an element, or the beginning or end of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePart {
-    /// Its name; empty for an element.
+    /// The name; empty for an element.
     pub name: ShapeName,
-    /// What it is.
+    /// The kind.
     pub kind: PartKind,
 }
 
-/// What a part of a shape is.
+/// The kind of a [`ShapePart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// The members of a structure or union follow.
@@ -50,18 +50,18 @@ pub enum PartKind {
     Array,
     /// Their end.
     End,
-    /// There is more, which is not shown.
+    /// Further members, which are not shown.
     More,
     /// A number.
     Number(ShapeBits, NumberKind),
-    /// Text of at most so many bytes, from a byte on.
+    /// A text: offset, and most bytes.
     Text(u16, u16),
 }
 
-/// Where the bits of a number are.
+/// The bits of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeBits {
-    /// The first bit, from the beginning of the structure.
+    /// The first bit, counted from the start of the structure.
     pub offset: u16,
     /// Their number, 1 to 64.
     pub width: u8,
@@ -78,15 +78,15 @@ pub enum NumberKind {
     Pointer,
     /// The address of a function.
     Function,
-    /// One of an enumeration: the first of its names, and their number.
+    /// A value of an enumeration.
     Enum {
         /// The index of the first name.
         first: u16,
         /// The number of names.
         count: u16,
-        /// Whether the numbers are single bits, which may be combined.
+        /// Whether the values are single bits, which may be combined.
         are_flags: bool,
-        /// Whether a number without a name has a sign.
+        /// Whether a value without a name is signed.
         signed: bool,
     },
 }
@@ -94,14 +94,14 @@ pub enum NumberKind {
 /// A name of an enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enumerator {
-    /// Its number, with its sign.
+    /// Its value, sign-extended.
     pub value: u64,
     /// The name.
     pub name: ShapeName,
 }
 
 impl WholeShape {
-    /// Returns the number of bytes that a record has.
+    /// Returns the number of bytes in the record.
     pub fn recorded(&self) -> usize {
         let times = if self.is_change { 2 } else { 1 };
         usize::from(self.size).saturating_mul(times)
@@ -123,8 +123,7 @@ impl WholeShape {
 }
 
 impl ShapeBits {
-    /// Returns the number in `bytes`, with its sign if it is `signed`; `None` if it is not all
-    /// there.
+    /// Returns the number in `bytes`, sign-extended if `signed`; `None` if `bytes` is too short.
     pub fn of(self, bytes: &[u8], signed: bool) -> Option<u64> {
         let from = usize::from(self.offset / 8);
         let shift = u32::from(self.offset % 8);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records of stacks, which follow the record of the hit whose stack they are.
+//! Records of stacks, which follow the record of their hit.
 //!
-//! They are records of the kernel's events `kernel_stack` and `user_stack`, so that their
-//! numbers and layouts are known to every reader. `kernel_stack`: the common header, the
-//! number of frames, four bytes of 0, then the frames' addresses, the innermost first.
-//! `user_stack`: the common header, the number of the process, four bytes of 0, then
-//! [`USER_FRAMES`] addresses, zeroes behind the last frame.
+//! They are records of the kernel's events `kernel_stack` and `user_stack`, which every reader
+//! knows. `kernel_stack`: the common header, the number of frames, four bytes of 0, then the
+//! addresses of the frames, innermost first. `user_stack`: the common header, the pid of the
+//! process, four bytes of 0, then [`USER_FRAMES`] addresses, padded with zeroes.
 
 use crate::engine::record::{self, Header, COMMON_SIZE, KERNEL_STACK, USER_STACK};
 
@@ -22,8 +21,8 @@ pub const USER_FRAMES: usize = 8;
 /// Bytes of the record of a user's stack.
 pub const USER_LENGTH: usize = START + USER_FRAMES * FRAME;
 
-/// Writes the record of a kernel stack, whose frames `save` writes and counts, with the `header`
-/// of the hit. Returns its length; `None` without a frame, or if there is room for none.
+/// Writes the record of a kernel stack, with the `header` of the hit. `save` writes the frames and
+/// returns their number. Returns the length; `None` without frames or without room.
 ///
 /// Context: any.
 #[inline(always)]
@@ -42,8 +41,8 @@ pub fn write(
     Some(length.wrapping_add(START))
 }
 
-/// Writes the record of the stack of the user process `tgid`, whose frames `save` writes,
-/// with the `header` of the hit.
+/// Writes the record of the user stack of process `tgid`, with the `header` of the hit. `save`
+/// writes the frames.
 ///
 /// Context: any.
 pub fn write_user(
@@ -60,7 +59,7 @@ pub fn write_user(
     let _ = start(out, USER_STACK.id, header, tgid as u32);
 }
 
-/// Writes what is before the frames, with `number` behind the common header.
+/// Writes the part before the frames, with `number` behind the common header.
 fn start(out: &mut [u8], event: u16, header: Header, number: u32) -> Option<()> {
     let header = Header { event, ..header };
     let done = record::put(out, 0, header.to_bytes())

@@ -389,17 +389,17 @@ pub struct Error {
     pub kind: Kind,
     /// Column of the caret in the command, words separated by single spaces.
     pub at: usize,
-    /// The errno of the write.
+    /// Further words. Boxed, because results with errors are common and deep on the stack.
     pub errno: Errno,
     /// In a box: results with errors are many, and deep on the stack.
     words: Option<Box<ErrorWords>>,
 }
 
-/// What is said of an error beside the text of its kind.
+/// The words of an error besides the text of its kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ErrorWords {
     detail: Vec<u8>,
-    /// The event of the histogram, or the path of the file, that was refused.
+    /// The owner: the event of a histogram, or the path of a file.
     of: Vec<u8>,
 }
 
@@ -426,7 +426,7 @@ impl Error {
         Self::new(kind, at).with_errno(errno)
     }
 
-    /// Returns the same error with another errno.
+    /// Returns the error with another errno.
     #[must_use]
     pub fn with_errno(mut self, errno: Errno) -> Self {
         self.errno = errno;
@@ -438,8 +438,8 @@ impl Error {
         !self.detail().is_empty()
     }
 
-    /// Returns the same error with a detail, shown behind the kind's text. If there is no
-    /// memory for the detail, the detail is dropped rather than the error.
+    /// Returns the error with a detail, which is shown behind the kind's text. Without memory the
+    /// detail is dropped, not the error.
     #[must_use]
     #[inline(never)]
     pub fn with_detail(mut self, detail: fmt::Arguments<'_>) -> Self {
@@ -449,7 +449,7 @@ impl Error {
         self
     }
 
-    /// Returns the same error with `more` behind its detail, if it has one and there is memory.
+    /// Returns the error with `more` appended to its detail; unchanged without a detail or memory.
     #[must_use]
     #[inline(never)]
     pub fn with_more(mut self, more: fmt::Arguments<'_>) -> Self {
@@ -462,9 +462,8 @@ impl Error {
         self
     }
 
-    /// Returns the same error with what it is of: the event, `GROUP:EVENT`, of a histogram, or
-    /// the path of a file in the directory. Without memory for it, `error_log` shows the error
-    /// without it.
+    /// Returns the error with its owner: the event `GROUP:EVENT` of a histogram, or the path of a
+    /// file. Without memory, `error_log` shows no owner.
     #[must_use]
     #[inline(never)]
     pub fn with_owner(mut self, owner: fmt::Arguments<'_>) -> Self {
@@ -479,12 +478,12 @@ impl Error {
         self.words.as_ref().map_or(&[], |words| &words.detail)
     }
 
-    /// Returns what it is [of](Self::with_owner); empty if that is not known.
+    /// Returns the [owner](Self::with_owner); empty if unknown.
     pub(in crate::engine) fn of(&self) -> &[u8] {
         self.words.as_ref().map_or(&[], |words| &words.of)
     }
 
-    /// Returns the place for words; `None` without memory.
+    /// Returns the further words, made if needed; `None` without memory.
     fn words(&mut self) -> Option<&mut ErrorWords> {
         if self.words.is_none() {
             self.words = Box::new(ErrorWords::default()).ok();
@@ -493,7 +492,7 @@ impl Error {
     }
 }
 
-/// Makes `text` what `words` say; empty if there is no memory.
+/// Sets `text` to `words`; to nothing without memory.
 fn set(text: &mut Vec<u8>, words: fmt::Arguments<'_>) {
     text.clear();
     if Appender(text).write_fmt(words).is_err() {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The part of a refused text that is kept and shown.
+//! The excerpt of a refused text that is kept and shown.
 
 use core::fmt;
 
 use crate::engine::util::text::Plain;
 
-/// Bytes of a text that is shown as a whole.
+/// Longest text that is shown in full.
 const WHOLE: usize = 1024;
 
-/// Bytes of a longer text that are shown on each side of the caret.
+/// Bytes shown on each side of the caret, of a longer text.
 const AROUND: usize = 512;
 
-/// What stands for what is left out.
+/// Replaces omitted text.
 const OMITTED: &str = "...";
 
-/// A text, or what is around the caret in it if it is long: users write a megabyte, too.
+/// A text, cut to the surroundings of the caret if it is long. Users may write a megabyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excerpt<'a> {
     text: &'a [u8],
@@ -26,7 +26,7 @@ pub struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// Returns what is shown of `text`, with the caret at column `at`.
+    /// Makes an excerpt of `text`, with the caret at column `at`.
     pub fn of(text: &'a [u8], at: usize) -> Self {
         if text.len() <= WHOLE {
             return Self {
@@ -49,13 +49,13 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    /// Returns the column of the caret in what is shown.
+    /// Returns the column of the caret in the excerpt.
     pub fn at(self) -> usize {
         self.at
     }
 }
 
-/// Returns where the character begins that has the byte at `at`.
+/// Returns the offset of the character that contains byte `at`.
 fn character(text: &[u8], at: usize) -> usize {
     let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let mut before = (at.saturating_sub(3)..=at).rev();

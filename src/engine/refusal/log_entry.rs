@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How `error_log` shows a refusal.
+//! The entry of `error_log` for a refusal.
 
 use crate::engine::refusal::{
     error::{Error, Subject},
@@ -10,12 +10,12 @@ use crate::engine::refusal::{
 use crate::engine::util::text::OneLine;
 use core::fmt::{self, Write};
 
-/// In newer versions of `core` the formatter's widths have 16 bits.
+/// Newer versions of `core` limit formatting widths to 16 bits.
 const MAX_CARET: usize = 0xffff;
 
 impl Error {
-    /// Writes the entry of `error_log` for this error in `command`, logged at `time_ns`. Of a
-    /// long command it has what is around the caret.
+    /// Writes the entry of `error_log` for this error in `command`, logged at `time_ns`. A long
+    /// command is cut to the surroundings of the caret.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What to do about a refusal of which no more is known than its kind.
+//! The remedy for each kind of refusal.
 
 use crate::engine::refusal::error::Kind;
 
-/// Returns what to write instead, in a few words; empty if there is nothing to say. `error_log`
-/// shows it behind the text of the kind, if the refusal has no detail.
+/// Returns what to write instead, in a few words, or an empty text. `error_log` shows it behind the
+/// text of the kind, if the refusal has no detail.
 #[cold]
 #[inline(never)]
 pub fn remedy(kind: Kind) -> &'static str {

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a refusal of an unknown name says: the names that may be meant.
+//! Adds suggestions to the refusal of an unknown name.
+
+pub mod distance;
+pub mod events;
 
 use core::{cell::Cell, fmt};
 
-use crate::engine::refusal::{error::Error, nearest::Nearest};
+use crate::engine::refusal::error::Error;
 use crate::engine::util::text::Plain;
+use distance::Nearest;
 
-/// Most names of a list.
+/// Most names that are listed.
 const MAX_LISTED: usize = 40;
 
-/// As [`suggest()`], for names of which there may be too many for a list: without a similar
-/// one, `error` keeps its remedy if there are more than fit.
+/// Like [`suggest()`], for names that may be many: if none is similar and they do not fit a list,
+/// `error` keeps its remedy.
 #[cold]
 pub fn suggest_of_many(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
     suggest_from(error, name, true, &known)
 }
 
-/// Adds the known names that are similar to `name` to `error`; if none is, all of them.
-/// `known` passes each of them to its argument.
+/// Adds the known names that are similar to `name` to `error`, or all known names if none is
+/// similar. `known` passes each of them to its argument.
 #[cold]
 pub fn suggest(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8]))) -> Error {
     suggest_from(error, name, false, &known)
@@ -27,8 +31,8 @@ pub fn suggest(error: Error, name: &[u8], known: impl Fn(&mut dyn FnMut(&[u8])))
 /// Passes each known name to its argument.
 type Known<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]));
 
-/// As [`suggest()`], but without a similar name among more than fit a list, which `are_many`
-/// allows, `error` stays as it is. One copy serves all callers.
+/// The implementation of [`suggest()`] and, if `are_many`, of [`suggest_of_many()`]. One copy
+/// serves all callers.
 #[cold]
 #[inline(never)]
 fn suggest_from(error: Error, name: &[u8], are_many: bool, known: Known<'_>) -> Error {

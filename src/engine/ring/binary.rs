@@ -14,9 +14,9 @@ use crate::sys::{self, AtomicU32};
 const PIECE: usize = 32;
 
 impl Cursor {
-    /// Advances past the last event before `end` and calls `each` for the comm notes before
-    /// `end`, with their offsets. Returns the number of events passed, and the cursor behind the items after
-    /// them that are not events.
+    /// Advances past the last event before `end` and calls `each` for the comm notes before `end`,
+    /// with their offsets. Returns the number of events passed, and the cursor behind the items
+    /// after them that are not events.
     ///
     /// Reads only the first word of an event if that has its length.
     pub(super) fn skim(

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a reservation gets its time from.
+//! The clocks of reservations.
 
-/// Tells the time to a reservation.
+/// A clock for reservations.
 ///
-/// A trait of its own besides functions, because its implementation can request inlining.
+/// A trait and not a closure type, because implementations can request inlining.
 pub trait RingClock {
     /// Returns the time, of at most 62 bits; should not go back.
     fn now(&self) -> u64;
 
-    /// Verifies `now`, a result of [`RingClock::now`] that is before the last event's time or
-    /// long after it. A clock that can be wrong is compared with another one here. Returns
-    /// the correct time.
+    /// Verifies `now`, a result of [`RingClock::now`] that is before the last event's time or long
+    /// after it. An unreliable clock is compared with another one here. Returns the correct time.
     fn verified(&self, now: u64) -> u64 {
         now
     }
 }
 
-/// Tells the time to a reservation if that takes few instructions.
+/// A clock that usually takes few instructions.
 ///
-/// Separate from [`RingClock`], so that no call is needed if it does not.
+/// Separate from [`RingClock`], so that the fast path makes no call.
 pub trait FastClock {
-    /// Returns the time, as [`RingClock::now`]; `None` if that must be used.
+    /// Returns the time like [`RingClock::now`]; `None` if the caller must use that.
     fn now(&self) -> Option<u64>;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lending sub-buffers to others who read them, without copying.
+//! Lending sub-buffers to other readers, such as pipes, without copying.
 //!
 //! A page that is lent is in no slot and is not the reader's. A spare page takes its place;
 //! the lent one is a spare from then on, and is used again once it is free. So a ring has
@@ -16,16 +16,15 @@ use crate::sys::AtomicU32;
 pub enum Lent {
     /// A sub-buffer was lent and counts as consumed.
     Lent,
-    /// There is a sub-buffer, but it has to be copied: a part of it was read, events were
-    /// lost before it, no spare is free, or it was refused.
+    /// There is a sub-buffer, but it must be copied: part of it has been read, events were lost
+    /// before it, no spare is free, or `put` refused it.
     Copy,
-    /// There is no sub-buffer that the writers have left.
+    /// The writers have not left any unread sub-buffer.
     Nothing,
 }
 
 impl<S: Storage> Ring<S> {
-    /// Returns the number of pages, of which the slots and the reader have all but the
-    /// spares.
+    /// Returns the number of pages, including spares.
     pub fn page_count(&self) -> usize {
         self.pages.len()
     }

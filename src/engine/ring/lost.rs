@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Why events are lost.
+//! The reasons why events are lost.
 
-/// Why an event was not recorded.
+/// The reason why an event was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// Recording is off; the ring does not count these.
+    /// Recording is off. The ring does not count these events.
     Disabled,
-    /// The ring was [closed](super::Ring::close): another one takes over. The ring does not count
-    /// these.
+    /// The ring was [closed](super::Ring::close) and another one takes over. The ring does not
+    /// count these events.
     Closed,
     /// The ring is full of unread events and does not overwrite; counted as dropped.
     Full,

@@ -235,7 +235,7 @@ impl<S: Storage> Ring<S> {
         };
         let discarded = piece.fill.entries().wrapping_sub(piece.kept);
         page.fill.store_relaxed(piece.fill.on(seq).0);
-        // The links are offsets, which stay.
+        // The links between notes are offsets in the sub-buffer, so they stay valid.
         let last_note =
             (old.page(piece.page)).map_or(0, |page| page.tally.last_note(piece.fill.seq()));
         page.tally.set(seq, discarded, last_note);

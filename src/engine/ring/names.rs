@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names that a reader finds on a sub-buffer.
+//! The reader's table of comm notes.
 
 use super::layout;
 use super::note::{self, Note};
 use crate::sys::AtomicU32;
 
-/// Where the comm notes are that precede the reader's position on its sub-buffer.
+/// Offsets of comm notes before the reader's position on its sub-buffer.
 #[derive(Clone, Copy)]
 pub(super) struct RingNames {
-    /// The last one of each entry, as in the writers' table; 0 if there is none.
+    /// The offset of the last note of each entry, as in the writers' table; 0 without one.
     known: [u32; note::SIZE],
 }
 

@@ -7,20 +7,20 @@ use super::layout::{self, NOTE_WORDS};
 use super::note::Note;
 use crate::sys::AtomicU32;
 
-/// Comm notes that are put in their order without a walk over the events.
+/// Most comm notes that are sorted by their links; more are found by a walk over the events.
 const MANY: usize = 16;
 
-/// Calls `each` for the comm notes on `page` before `end`, which is published, in their
-/// order, with their offsets. `last` is the last one by the page's tally.
+/// Calls `each` for the comm notes on `page` before `end`, which is published, in order of
+/// position, with their offsets. `last` is the last linked one, from the page's tally.
 ///
-/// Follows the links from note to note. Walks over the events instead if there are many
-/// notes, or if nested writers have linked theirs out of order.
+/// Follows the links from note to note. If there are many notes, or nested writers have linked them
+/// out of order, walks over the events instead.
 pub(super) fn each_note(
     page: &[AtomicU32],
     (last, end): (usize, usize),
     mut each: impl FnMut(usize, &Note),
 ) {
-    // Most have one.
+    // Most sub-buffers have one note.
     if let (true, Some((note, 0))) = (last < end, layout::note_at(page, last)) {
         return each(last, &note);
     }
@@ -42,8 +42,8 @@ pub(super) fn each_note(
     }
 }
 
-/// Stores the offsets of the comm notes before `end` to `found`, the last one first, and
-/// returns their number. Returns `None` if they are more, or not in order.
+/// Stores the offsets of the comm notes before `end` to `found`, the last one first, and returns
+/// their number. Returns `None` if they do not fit or are out of order.
 fn collect(
     page: &[AtomicU32],
     (last, end): (usize, usize),
@@ -53,7 +53,7 @@ fn collect(
     let mut count = 0usize;
     let mut before = end;
     let mut next = last;
-    // A link never leads back to a later exchange; the limit is for the reader of this.
+    // Links are acyclic, as each leads to an earlier exchange; the limit makes that obvious.
     for _ in 0..=page.len() / NOTE_WORDS {
         if next == 0 {
             return Some(count);

@@ -18,7 +18,7 @@ use super::lost::Lost;
 use super::note::{Note, Task};
 use super::position::{Position, Seq, Slot};
 use super::state::{Page, Ring, Storage, UNSURE};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use crate::sys::{self, AtomicU32};
 
 /// Converts a `u32` to a `usize`, which is wider.
@@ -60,8 +60,8 @@ impl PlaceTime {
         }
     }
 
-    /// Returns whether the time can be encoded on the same sub-buffer.
-    fn can_be_said(self) -> bool {
+    /// Returns whether the time can be encoded in the current sub-buffer.
+    fn is_encodable(self) -> bool {
         match self.delta {
             Some(delta) => delta < EXTEND_LIMIT,
             // Readers take the time nearest to that of the item before.
@@ -73,8 +73,8 @@ impl PlaceTime {
 /// Returns the time by `clock`, with `last` as [`super::Hot::last`].
 ///
 /// The time is verified if it is before the last event's, or so long after it that
-/// [`Ring::place_fast`] rejects it. So a wrong reading cannot put the ring far ahead of
-/// the time, where it would stay until the time has caught up.
+/// [`Ring::place_fast`] rejects it. So a single wrong reading cannot move the ring's time far
+/// ahead, where it would stay until the clock catches up.
 fn time_by(clock: &dyn RingClock, last: u64) -> u64 {
     let now = clock.now();
     if now.wrapping_sub(last & !UNSURE) <= MAX_DELTA {
@@ -124,7 +124,7 @@ impl Prefix {
     }
 }
 
-/// What is needed to take a reservation back.
+/// What discarding a reservation needs.
 #[derive(Clone, Copy)]
 pub(super) struct Undo {
     /// The positions before and after it.
@@ -133,7 +133,7 @@ pub(super) struct Undo {
     /// The time of the event before it, as in [`super::Hot::last`], and its own.
     pub(super) last: u64,
     pub(super) ts: u64,
-    /// The reservation has only the event, no prefix.
+    /// Whether the reservation has no prefix, only the event.
     pub(super) whole: bool,
 }
 
@@ -152,14 +152,14 @@ impl<S: Storage> Ring<S> {
     ///
     /// # Errors
     ///
-    /// Returns what is to be published, if an interrupt caused the failure.
+    /// If an interrupt caused the failure, returns the duty to publish its events.
     #[inline(always)]
     pub(super) fn place_fast(
         &self,
         words: usize,
         task: &impl Task,
         ts: u64,
-    ) -> Result<Placed<'_>, Option<Unsettled<'_, S>>> {
+    ) -> Result<Placed<'_>, Option<Unpublished<'_, S>>> {
         let hot = &self.hot.0;
         // Load the position first: a nested writer that changes any of the words read below
         // also moves the position, and the exchange fails.
@@ -186,7 +186,7 @@ impl<S: Storage> Ring<S> {
             hot.nesting.store_relaxed(0);
             // Writers that came since `nesting` was 1 have left the publishing to this one,
             // and the caller may record no event that publishes theirs.
-            return Err(Some(Unsettled::new(self)));
+            return Err(Some(Unpublished::new(self)));
         }
         // SAFETY: Only the outermost writer changes `tail`, to the page of `state`, when it
         // is done; the exchange shows that the position did not move since. `limit` is at
@@ -240,7 +240,7 @@ impl<S: Storage> Ring<S> {
             let prefix = Prefix::new(from, noted, time);
             let end = from.offset().wrapping_add(prefix.words());
             let empty = from.offset() == HEADER_WORDS;
-            let fits = end.wrapping_add(shape.words) <= limit && (time.can_be_said() || empty);
+            let fits = end.wrapping_add(shape.words) <= limit && (time.is_encodable() || empty);
             let (start, prefix) = if fits {
                 (from, prefix)
             } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How far the reader of a ring has come.
+//! The state of a ring's reader.
 
 use super::position::{Position, Seq};
 use crate::sys::{AtomicU32, AtomicU64};
@@ -57,8 +57,7 @@ impl ReaderState {
 
     /// Returns the reader's current or last position.
     ///
-    /// A later load of `published` returns what was published when the reader came there, or
-    /// a later position.
+    /// A later load of `published` returns a position at or after it.
     pub(super) fn place(&self) -> Position {
         Position(self.place.load_acquire())
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counting writers in and out; what becomes readable when the outermost one leaves.
+//! Entering and leaving as a writer, and publishing when the outermost one leaves.
 
 use super::position::{Position, Seq};
 use super::state::{Ring, Storage};
@@ -35,7 +35,7 @@ impl<S: Storage> Ring<S> {
         }
         let state = Position(self.hot.0.state.load());
         if state.crossed(Position(self.published.0.load_relaxed())) {
-            self.settle_pages(state.seq());
+            self.sum_up_pages(state.seq());
         }
         self.published.0.store_release(state.0);
         sys::barrier();
@@ -48,11 +48,11 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// As [`Ring::leave`], for an outermost writer whose own event ends at `after`, on the
-    /// sub-buffer of `published`.
+    /// [`Ring::leave`] for an outermost writer whose own event ends at `after`, on the sub-buffer
+    /// of `published`.
     ///
-    /// Returns false if [`Ring::publish_again`] must be called, which publishes what nested
-    /// writers recorded meanwhile.
+    /// Returns false if nested writers have recorded meanwhile: the caller must then call
+    /// [`Ring::publish_again`].
     #[inline(always)]
     pub(super) fn leave_fast(&self, after: u64) -> bool {
         let hot = &self.hot.0;
@@ -64,11 +64,10 @@ impl<S: Storage> Ring<S> {
         hot.state.load() == after
     }
 
-    /// Publishes what was recorded while the outermost writer was publishing, or while it
-    /// tried to reserve. Called by that writer, or later on its CPU.
+    /// Publishes events recorded while the outermost writer was publishing, or while it tried to
+    /// reserve. Called by that writer, or later on its CPU.
     ///
-    /// Ends when no event was recorded meanwhile: every round but the last was caused by an
-    /// interrupt that recorded one.
+    /// Each iteration but the last is caused by an interrupt that recorded an event.
     #[cold]
     #[inline(never)]
     pub(super) fn publish_again(&self) {
@@ -79,7 +78,7 @@ impl<S: Storage> Ring<S> {
             hot.nesting.store_relaxed(1);
             sys::barrier();
             let state = Position(hot.state.load());
-            self.settle_pages(state.seq());
+            self.sum_up_pages(state.seq());
             self.published.0.store_release(state.0);
             sys::barrier();
             hot.nesting.store_relaxed(0);
@@ -90,15 +89,14 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Sums up what came before each page from `published` to `to`.
+    /// Stores, for each page from `published` to `to`, the sums over all pages before it.
     ///
-    /// Only the outermost writer does this, when all writers nested in it are done: fills
-    /// and discarded counts of all pages before `to` are final. (A nested writer cannot do
-    /// it: the writer it interrupted may have moved `state` to the next sub-buffer without
-    /// having stored the fill of the last one.)
+    /// Called by the outermost writer, when all nested writers are done and fills and discarded
+    /// counts before `to` are final. A nested writer cannot do this: the writer it interrupted may
+    /// have moved `state` to the next sub-buffer without having stored the fill of the last one.
     #[cold]
     #[inline(never)]
-    fn settle_pages(&self, to: Seq) {
+    fn sum_up_pages(&self, to: Seq) {
         let losses = self.losses();
         let mut seq = Position(self.published.0.load_relaxed()).seq();
         while seq != to {

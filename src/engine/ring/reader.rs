@@ -38,9 +38,9 @@ impl<'a> EventRef<'a> {
     /// Returns the payload: whole words, of which the last ends in zeros if the event was
     /// recorded with a shorter payload.
     pub fn payload(&self) -> &'a [u8] {
-        // SAFETY: the words are committed and on the reader's own page, in the private
-        // copy of a snapshot, or in that of a still event; by the invariants of `Ring` no context stores to them while
-        // the borrow of either lasts.
+        // SAFETY: the words are committed and on the reader's own page, in the private copy of a
+        // snapshot, or in that of a still event; by the invariants of `Ring` no context stores to
+        // them while the borrow of either lasts.
         unsafe { sys::words_as_bytes(self.words) }
     }
 

@@ -9,7 +9,7 @@ use super::layout::EventSize;
 use super::lost::Lost;
 use super::note::{Note, Task};
 use super::state::{Ring, Storage};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use super::writer::{Payload, Writer};
 use crate::sys::{AllocError, Arc, OnCpu, PerCpu};
 
@@ -95,8 +95,8 @@ impl<S: Storage + Send + Sync, C: Send + Sync> Rings<S, C> {
 
 /// The ring of a CPU, for a writer that stays on the CPU.
 ///
-/// An event is reserved, filled by the caller and committed in one call. So an event that
-/// is recorded while another is being filled, in an interrupt or elsewhere, ends before it.
+/// An event is reserved, filled by the caller and committed in one call. So events recorded
+/// meanwhile, by an interrupt, are complete before that call returns.
 pub struct Local<'a, S>(Writer<'a, S>);
 
 /// Writes the payload of an event.
@@ -107,19 +107,19 @@ pub trait Fill<const LEAST: usize> {
     fn fill(self, payload: Payload<'_, LEAST>);
 }
 
-/// The result of [`Local::record_fast`].
-pub type RecordedFast<'a, S> = Result<Option<Unsettled<'a, S>>, Option<Unsettled<'a, S>>>;
+/// The result of [`Local::record_fast`]: in both cases, the duty to publish events of interrupts.
+pub type RecordedFast<'a, S> = Result<Option<Unpublished<'a, S>>, Option<Unpublished<'a, S>>>;
 
 impl<'a, S: Storage> Local<'a, S> {
-    /// As [`Writer::max_payload`].
+    /// See [`Writer::max_payload`].
     #[inline(always)]
     pub fn max_payload(&self) -> usize {
         self.0.max_payload()
     }
 
-    /// Records an event, as [`Writer::reserve`] does, whose payload `fill` writes. If the
-    /// ring is closed, records it in the ring of the same CPU that `successor` returns, which
-    /// replaces it; see [`Ring::close`](super::Ring::close).
+    /// Records an event by [`Writer::reserve`], whose payload `fill` writes. If the ring is closed,
+    /// records it in the ring that `successor` returns, which replaces it on this CPU; see
+    /// [`Ring::close`](super::Ring::close).
     ///
     /// # Errors
     ///
@@ -146,13 +146,12 @@ impl<'a, S: Storage> Local<'a, S> {
         Ok(result)
     }
 
-    /// Records an event, as [`Writer::reserve_fast`] does, whose payload `fill` writes.
-    /// Returns what interrupts have recorded meanwhile, if anything.
+    /// Records an event by [`Writer::reserve_fast`], whose payload `fill` writes. Returns the duty
+    /// to publish events of interrupts, if there are any.
     ///
     /// # Errors
     ///
-    /// Returns what interrupts have recorded meanwhile, if anything; the event itself is not
-    /// recorded and `fill` is not called.
+    /// The event was not recorded, and `fill` not called. Returns the same duty.
     #[inline(always)]
     pub fn record_fast<const LEAST: usize>(
         self,

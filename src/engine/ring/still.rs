@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The newest events of several rings, found without memory while nobody records.
+//! Finds the newest events of several rings, while nothing is recorded.
 //!
-//! For a kernel that panics: nothing is allocated, nothing is consumed, and each event is found
+//! For a kernel that panics: allocates nothing, consumes nothing, and finds each event again in
+//! place. If something is recorded nevertheless, events may be missing or wrong.
 //! again where it is. If somebody records meanwhile after all, events may be missing or wrong.
 
 use super::cursor::Cursor;
@@ -12,7 +13,7 @@ use super::reader::EventRef;
 use super::state::{Ring, Storage};
 use crate::sys::{self, AllocError, AtomicU32};
 
-/// Where an unread event is.
+/// The location of an unread event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StillEvent {
     /// Its time.
@@ -20,16 +21,16 @@ pub struct StillEvent {
     /// The CPU that recorded it.
     pub cpu: u32,
     page: u32,
-    /// The first word of its payload, and the one behind the last.
+    /// The first word of the payload, and the word behind it.
     start: usize,
     end: usize,
 }
 
 impl<S: Storage> Ring<S> {
-    /// Calls `each` with each event that is not consumed, the oldest first. Returns false if a
-    /// reader is at work: then there is none.
+    /// Calls `each` with each event that is not consumed, the oldest first. Returns false, without
+    /// events, if a reader is active.
     ///
-    /// Context: any, while nobody records.
+    /// Context: any, while nothing is recorded.
     pub fn each_still(&self, each: &mut dyn FnMut(StillEvent)) -> bool {
         let Some(reader) = self.reader() else {
             return false;
@@ -76,9 +77,9 @@ impl<S: Storage> Ring<S> {
     }
 
     /// Calls `with` with an event that [`Ring::each_still`] has found, whose payload is copied to
-    /// `room`; not if there is too little.
+    /// `room`. Does nothing if `room` is too small.
     ///
-    /// Context: as there.
+    /// Context: any, while nothing is recorded.
     pub fn with_still(
         &self,
         event: StillEvent,
@@ -107,7 +108,7 @@ impl<S: Storage> Ring<S> {
     }
 }
 
-/// The newest of many events, as a heap whose first is the oldest of them.
+/// Keeps the newest of many events, in a heap whose first element is the oldest.
 pub struct Newest {
     heap: sys::Vec<StillEvent>,
     room: usize,
@@ -128,7 +129,7 @@ impl Newest {
         })
     }
 
-    /// Forgets all events; keeps `most` from now on, as far as there is room.
+    /// Clears the heap, and limits it to `most` events, or its capacity.
     ///
     /// Context: any.
     pub fn begin(&mut self, most: usize) {
@@ -181,7 +182,7 @@ impl Newest {
         }
     }
 
-    /// Moves the last event to where it belongs.
+    /// Restores the heap order after the last event was added.
     fn rise(&mut self) {
         let mut at = self.heap.len().saturating_sub(1);
         while at > 0 {
@@ -194,7 +195,7 @@ impl Newest {
         }
     }
 
-    /// Moves the first event to where it belongs.
+    /// Restores the heap order after the first event was replaced.
     fn sink(&mut self) {
         let mut at = 0usize;
         loop {

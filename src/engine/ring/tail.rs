@@ -43,7 +43,6 @@ impl Tail {
         self.page.store_relaxed(other.page());
     }
 
-    /// Returns the page.
     pub(super) fn page(&self) -> u32 {
         self.page.load_relaxed()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What writers keep of a sub-buffer in one word: its last comm note, and how many of its
-//! events were discarded.
+//! The tally of a sub-buffer, one word: its last linked comm note, and the number of discarded
+//! events.
 //!
 //! | bits   | content                                        |
 //! |--------|------------------------------------------------|
@@ -22,11 +22,11 @@ const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 const LINK_BITS: u32 = 17;
 const LINK_MASK: u64 = (1 << LINK_BITS) - 1;
 
-/// The word; it belongs to a page, and tells of which sub-buffer it is.
+/// The tally of a page; it names the sub-buffer that it belongs to.
 pub(super) struct Tally(AtomicU64);
 
 impl Tally {
-    /// Creates the word of a page that no sub-buffer has.
+    /// Creates the tally of a page without a sub-buffer.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(0))
     }

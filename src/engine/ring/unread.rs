@@ -23,17 +23,16 @@ impl<S: Storage> Ring<S> {
             || self.came_round(self.passed(place))
     }
 
-    /// As [`Ring::readable`], for a sub-buffer that the writers have left.
+    /// Like [`Ring::readable`], for a sub-buffer that the writers have left.
     pub fn whole_readable(&self) -> bool {
         let place = self.reader.0.place();
         self.published().crossed(place) || self.came_round(self.passed(place))
     }
 
-    /// Returns whether the sub-buffers that the reader has not taken are at least `percent`
-    /// of the ring. The sub-buffer that the writers are on counts, but does not fill a ring
-    /// alone, as in the kernel.
+    /// Returns whether the sub-buffers that the reader has not taken fill at least `percent` of the
+    /// ring. As in the kernel, the writers' sub-buffer counts, but is not enough alone.
     ///
-    /// For a reader that waits, as [`Ring::readable`].
+    /// For a waiting reader, like [`Ring::readable`].
     pub fn is_filled(&self, percent: u32) -> bool {
         let place = self.reader.0.place();
         let untaken = self.untaken(self.passed(place), self.published().seq());
@@ -72,7 +71,7 @@ impl<S: Storage> Ring<S> {
         }
     }
 
-    /// Returns the first of these sub-buffers, and their number.
+    /// Returns the first untaken sub-buffer, and their number; see [`Ring::untaken`].
     pub(super) fn next_untaken(&self, passed: Seq, published: Seq) -> (Seq, u32) {
         let geometry = self.geometry();
         let count = self.untaken(passed, published);

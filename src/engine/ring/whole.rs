@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading whole sub-buffers in binary where they lie: what a reader that keeps up does.
+//! Reading whole sub-buffers in binary, in place: the usual case for a reader that keeps up.
 //!
-//! A sub-buffer that the writers have left, and of which nothing was read, is already what
-//! binary readers expect but for its commit and what is behind its data. The reader, which
-//! owns the page, stores these there. It walks over no event: their number is known, and
-//! the comm notes are linked. If events were lost before it, a copy is needed: clients report
-//! the loss only if the data begins with an event, not with a comm note.
+//! A sub-buffer that the writers have left, and of which nothing was read, already has the layout
+//! that binary readers expect, except for its commit and the bytes behind its data. The reader,
+//! which owns the page, stores these. It does not walk over the events: their number is known, and
+//! the comm notes are linked. If events were lost before the sub-buffer, a copy is needed: clients
+//! report the loss only if the data begins with an event, not with a comm note.
 
 use super::cursor::Cursor;
 use super::layout::{self, HEADER_WORDS};
@@ -16,7 +16,7 @@ use super::reader::Reader;
 use super::state::{Page, Storage};
 use crate::sys::{self, AtomicU32};
 
-/// A sub-buffer that is ready to be read as a whole, on the reader's page.
+/// A sub-buffer on the reader's page that can be read as a whole.
 pub(super) struct Whole<'r> {
     words: &'r [AtomicU32],
     page: &'r Page,
@@ -39,8 +39,8 @@ impl<'r, S: Storage> Reader<'r, S> {
     /// tasks of the events, and possibly for others, and returns the number of bytes.
     ///
     /// Returns `None` if there is no such sub-buffer, if events were lost before it, if
-    /// `room` bytes are too few for it, or if `put` returns false: then nothing is consumed. [`Reader::read_page`] reads
-    /// everything.
+    /// `room` bytes are too few for it, or if `put` returns false: then nothing is consumed.
+    /// [`Reader::read_page`] reads everything.
     pub fn read_whole(
         &mut self,
         room: usize,
@@ -74,7 +74,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         self.find().is_some() && self.committed().1
     }
 
-    /// Takes the next sub-buffer if need be.
+    /// Returns the next whole sub-buffer, taking it if needed.
     #[inline]
     pub(super) fn next_whole(&mut self) -> Option<Whole<'r>> {
         if self.holds && self.cursor.offset != HEADER_WORDS {
@@ -98,8 +98,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         })
     }
 
-    /// Consumes `whole`, calls `each` for the tasks on it, and gives it up: its page is the
-    /// reader's spare.
+    /// Consumes `whole`, and calls `each` for the tasks on it. Its page becomes the reader's spare.
     pub(super) fn pass_whole(&mut self, whole: &Whole<'_>, mut each: impl FnMut(&Note)) {
         let Whole {
             words,
@@ -109,7 +108,7 @@ impl<'r, S: Storage> Reader<'r, S> {
         } = *whole;
         let last = page.tally.last_note(self.seq);
         notes::each_note(words, (last, end), |_, note| each(note));
-        // The time does not matter any more.
+        // The time is not used any more.
         let ts = self.cursor.ts;
         self.skip_to(Cursor { offset: end, ts });
         self.count_read(events);

@@ -21,7 +21,7 @@ use super::note::{Note, Task};
 use super::place::{Placed, Undo};
 use super::position::Position;
 use super::state::{Ring, Storage, UNSURE};
-use super::unsettled::Unsettled;
+use super::unpublished::Unpublished;
 use crate::sys::{self, AtomicU32};
 
 /// The right to write to a ring; free to create and copy.
@@ -95,7 +95,7 @@ impl<'r, S: Storage> Writer<'r, S> {
         // Nested writers always write a comm note, see `Noted`.
         if ring.hot.0.nesting.load_relaxed() == 0 {
             let ts = clock.now();
-            // What interrupts have left is published with this event, or with its loss.
+            // Events that interrupts left are published with this event, or with its loss.
             if let Ok(placed) = ring.place_fast(shape.words, &note, ts) {
                 layout::put_header(placed.event, shape, placed.delta);
                 return Ok(Reservation::new(ring, shape, placed));
@@ -105,25 +105,25 @@ impl<'r, S: Storage> Writer<'r, S> {
         Ok(Reservation::new(ring, shape, placed))
     }
 
-    /// As [`Writer::reserve`], for the outermost writer if the event fits the sub-buffer
-    /// and needs nothing before it: the most frequent case.
+    /// Reserves like [`Writer::reserve`], for an outermost writer whose event fits the sub-buffer
+    /// and needs no prefix: the most frequent case.
     ///
     /// Fails otherwise, with nothing lost or counted. Use [`Writer::reserve`] then.
     ///
-    /// `size` is read twice, so that no register need hold it.
+    /// `size` is read twice, to save a register.
     ///
     /// Context: any.
     ///
     /// # Errors
     ///
-    /// Returns what interrupts have recorded meanwhile, if anything.
+    /// Returns the duty to publish events of interrupts, if there are any.
     #[inline(always)]
     pub fn reserve_fast<C: FastClock, const LEAST: usize>(
         self,
         size: &impl EventSize<LEAST>,
         task: &impl Task,
         clock: C,
-    ) -> Result<FastReservation<'r, S, LEAST>, Option<Unsettled<'r, S>>> {
+    ) -> Result<FastReservation<'r, S, LEAST>, Option<Unpublished<'r, S>>> {
         let ring = self.ring;
         if ring.hot.0.nesting.load_relaxed() != 0 {
             return Err(None);
@@ -156,7 +156,7 @@ impl<'r, S: Storage> Writer<'r, S> {
         Ok(reservation)
     }
 
-    /// As [`Writer::reserve`], without an attempt in few instructions.
+    /// [`Writer::reserve`] without the fast path.
     ///
     /// Context: any.
     ///
@@ -332,8 +332,8 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
     /// Returns the payload, for writing.
     #[inline(always)]
     pub fn payload(&mut self) -> Payload<'_, LEAST> {
-        // INVARIANT: By the invariants of `FastReservation` and `Ring`; `&mut self` excludes `words`
-        // and a second `payload` meanwhile.
+        // INVARIANT: By the invariants of `FastReservation` and `Ring`; `&mut self` excludes
+        // `words` and a second `payload` meanwhile.
         Payload(self.words())
     }
 
@@ -343,15 +343,16 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
         self.payload().into_bytes()
     }
 
-    /// Makes the event readable. Returns what interrupts recorded meanwhile, if anything.
+    /// Makes the event readable. Returns the duty to publish events of interrupts, if there are
+    /// any.
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn publish(self) -> Option<Unsettled<'r, S>> {
+    pub fn publish(self) -> Option<Unpublished<'r, S>> {
         let (ring, after) = (self.ring, self.after);
         mem::forget(self);
         let done = ring.leave_fast(after);
-        (!done).then(|| Unsettled::new(ring))
+        (!done).then(|| Unpublished::new(ring))
     }
 }
 
@@ -364,7 +365,7 @@ impl<'r, S: Storage, const LEAST: usize> FastReservation<'r, S, LEAST> {
 pub struct Payload<'a, const LEAST: usize>(&'a [AtomicU32]);
 
 impl<'a, const LEAST: usize> Payload<'a, LEAST> {
-    /// Returns all its bytes.
+    /// Returns the payload as bytes.
     #[inline(always)]
     pub fn into_bytes(self) -> &'a mut [u8] {
         // SAFETY: By the type invariant. A snapshot may read them, as it may read a
@@ -372,14 +373,14 @@ impl<'a, const LEAST: usize> Payload<'a, LEAST> {
         unsafe { sys::words_as_bytes_mut(self.0) }
     }
 
-    /// Returns all its bytes.
+    /// Returns the payload as bytes.
     #[inline(always)]
     pub fn bytes(&mut self) -> &mut [u8] {
         // INVARIANT: `&mut self` excludes other users meanwhile.
         Self(self.0).into_bytes()
     }
 
-    /// Returns its first words.
+    /// Returns the first `LEAST` words.
     #[inline(always)]
     pub fn start(&mut self) -> &mut [u32; LEAST] {
         let bytes = self.bytes().as_mut_ptr();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Addresses of networks as text: IPv4 (`10.0.0.1`), IPv6 (`fe80::1`) and MAC
-//! (`02:00:5e:10:00:01`).
+//! Network addresses as text: IPv4 (`10.0.0.1`), IPv6 (`fe80::1`) and MAC (`02:00:5e:10:00:01`).
 
 use crate::engine::util::{digits, seq_buf::SeqBuf};
 
@@ -11,7 +10,7 @@ pub const IP6_LEN: usize = 16;
 /// Bytes of a MAC address.
 pub const MAC_LEN: usize = 6;
 
-/// Parses an IPv4 address; its first part is the most significant.
+/// Parses an IPv4 address; the first part is the most significant byte.
 pub fn parse_ip4(text: &[u8]) -> Option<u32> {
     let mut parts = text.split(|&byte| byte == b'.');
     let mut value = 0u32;
@@ -23,10 +22,11 @@ pub fn parse_ip4(text: &[u8]) -> Option<u32> {
     parts.next().is_none().then_some(value)
 }
 
-/// What is before the IPv4 address in an IPv6 address that stands for one (RFC 4291).
+/// Prefix of an IPv4-mapped IPv6 address (RFC 4291).
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/// Parses an IPv6 address, `::` included; the last 32 bits may be written as an IPv4 address.
+/// Parses an IPv6 address, with or without `::`; the last 32 bits may be written as an IPv4
+/// address.
 pub fn parse_ip6(text: &[u8]) -> Option<[u8; IP6_LEN]> {
     let mut address = [0; IP6_LEN];
     let gap = text.windows(2).position(|pair| pair == b"::");
@@ -53,7 +53,7 @@ pub fn parse_ip6(text: &[u8]) -> Option<[u8; IP6_LEN]> {
     Some(address)
 }
 
-/// Parses words with colons between them to the start of `address`; returns their number.
+/// Parses words separated by colons to the start of `address`; returns their number.
 fn words(text: &[u8], address: &mut [u8; IP6_LEN]) -> Option<usize> {
     if text.is_empty() {
         return Some(0);
@@ -105,7 +105,7 @@ fn digits(text: &[u8], base: u32) -> Option<u32> {
     })
 }
 
-/// Adds an IPv4 address, whose first part is the most significant.
+/// Adds an IPv4 address; the first part is the most significant byte.
 pub fn put_ip4(buf: &mut SeqBuf<'_>, address: u32) {
     for (n, byte) in address.to_be_bytes().into_iter().enumerate() {
         if n > 0 {
@@ -128,8 +128,8 @@ pub fn put_mac(buf: &mut SeqBuf<'_>, address: &[u8]) {
     }
 }
 
-/// Adds an IPv6 address, with `::` for the first of the longest runs of zeros; one that stands for
-/// an IPv4 address ends with that (RFC 5952).
+/// Adds an IPv6 address, with `::` for the first of the longest runs of zeros; an IPv4-mapped
+/// address ends with the IPv4 address (RFC 5952).
 pub fn put_ip6(buf: &mut SeqBuf<'_>, address: &[u8]) {
     if let Some(&[a, b, c, d]) = address.strip_prefix(&MAPPED) {
         buf.text(b"::ffff:");

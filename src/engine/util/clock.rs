@@ -11,8 +11,8 @@
 /// hour.
 pub const TOLERANCE: u64 = 10_000_000;
 
-/// The time by the counter, and by the kernel's clock before and after the counter was
-/// read: an interrupt, or another virtual machine, may take any time in between.
+/// Readings of the counter, and of the kernel's clock before and after it. An interrupt, or another
+/// virtual machine, may take any time in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The kernel's time before.
@@ -26,7 +26,7 @@ pub struct ClockReading {
 impl ClockReading {
     /// Returns whether the counter agrees with the kernel's time.
     pub fn agrees(&self) -> bool {
-        // If the kernel's clock went back meanwhile, nothing agrees.
+        // If the kernel's clock went back meanwhile, the comparison fails.
         let took = self.after.wrapping_sub(self.before);
         let since = self
             .counter
@@ -49,7 +49,7 @@ impl ClockReading {
 pub enum ClockVerdict {
     /// No change.
     Keep,
-    /// Take the factor of this frequency, in hertz, and the kernel's time again.
+    /// Align the counter: use this frequency, in hertz, and take the kernel's time again.
     Align(u64),
     /// Use the kernel's clock.
     Leave,
@@ -63,15 +63,14 @@ pub enum ClockVerdict {
 pub struct Judge {
     /// The counter's frequency in use; 0 if the kernel's clock is used.
     hertz: u64,
-    /// Grows with each check that finds a disagreement, and shrinks with the others.
+    /// Grows with each check that finds a disagreement, and shrinks with each other check.
     doubt: u32,
     /// Whether aligning the counter has failed.
     given_up: bool,
 }
 
 impl Judge {
-    /// What one check that finds a disagreement adds to the doubt; a check that finds none
-    /// subtracts 1.
+    /// Doubt added by a disagreement; a check without one subtracts 1.
     const STRIKE: u32 = 16;
     /// The largest doubt with which the counter is still aligned: three strikes.
     const MOST: u32 = 3 * Self::STRIKE;
@@ -85,8 +84,8 @@ impl Judge {
         }
     }
 
-    /// Checks the counter: the kernel gives it a frequency of `hertz`, 0 if it is unusable.
-    /// `reading` is present if the counter is used.
+    /// Checks the counter. `hertz` is its frequency by the kernel, 0 if it is unusable. `reading`
+    /// is present if the counter is in use.
     pub fn look(&mut self, hertz: u64, reading: Option<ClockReading>) -> ClockVerdict {
         if hertz == 0 || self.given_up {
             let was_used = self.hertz != 0;
@@ -114,7 +113,7 @@ impl Judge {
         ClockVerdict::Align(hertz)
     }
 
-    /// Clears all doubt: the machine slept, which may have corrected the counter.
+    /// Clears all doubt, after the machine slept: resuming may have reset the counter.
     pub fn forget(&mut self) {
         self.doubt = 0;
         self.given_up = false;

@@ -10,7 +10,7 @@ use core::fmt;
 /// Bits of a group.
 const GROUP: u32 = 32;
 
-/// A set of CPUs below a limit.
+/// A set of CPUs with numbers below a limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mask {
     /// The lowest CPUs first.
@@ -18,7 +18,7 @@ pub struct Mask {
     limit: u32,
 }
 
-/// Why a text is not a mask.
+/// Why a text is not a valid mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaskError {
     /// Out of memory.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The digits of numbers: their values, and how they are formatted, eight at once.
+//! Digits of numbers: parsing one, and formatting eight at once.
 //!
-//! When they are formatted, a digit is a byte of a `u64`, the most significant in the lowest byte, so that storing
-//! the `u64` in little-endian order writes the number. The same few multiplications and
-//! shifts make all digits, without a branch or a table.
+//! For formatting, each digit is a byte of a `u64`, the most significant in the lowest byte, so
+//! that storing the `u64` in little-endian order writes the number. A few multiplications and
+//! shifts make all digits, without branches or tables.
 
 /// Digits that are made at once.
 pub const COUNT: usize = 8;
@@ -12,7 +12,7 @@ pub const COUNT: usize = 8;
 /// The smallest number with more decimal digits.
 pub const LIMIT: u64 = 100_000_000;
 
-/// Added to eight decimal digits, makes them ASCII.
+/// Converts eight decimal digits to ASCII when added.
 const ASCII: u64 = u64::from_ne_bytes([b'0'; COUNT]);
 
 /// Returns the eight decimal digits of `value`, which is below [`LIMIT`].
@@ -46,7 +46,7 @@ pub fn short_hexadecimal(value: u32) -> ([u8; COUNT], usize) {
 /// last one if all are zero.
 #[inline(always)]
 fn from_first(values: u64, digits: u64) -> ([u8; COUNT], usize) {
-    // As if the last digit were nonzero.
+    // The last digit counts as nonzero.
     let zeros = (values | 1 << 63).trailing_zeros() / 8;
     let digits = digits.wrapping_shr(zeros.wrapping_mul(8));
     // CAST: At most 7.
@@ -54,8 +54,8 @@ fn from_first(values: u64, digits: u64) -> ([u8; COUNT], usize) {
     (digits.to_le_bytes(), count)
 }
 
-/// Halves the number in each lane until a lane is a digit. A division is a multiplication
-/// whose low bits are shifted out; a mask removes what comes from the lane above.
+/// Splits the number of each lane into halves until a lane is a digit. Divisions are
+/// multiplications whose low bits are shifted out; masks remove bits from the lane above.
 #[inline(always)]
 fn decimal_values(value: u32) -> u64 {
     let (high, low) = (value / 10_000, value % 10_000);
@@ -84,7 +84,7 @@ fn hexadecimal_values(value: u32) -> u64 {
 #[inline(always)]
 fn letters(values: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // Only values above 9 reach 16 when 6 is added.
+    // Adding 6 carries into bit 4 for values above 9 only.
     let above = (values.wrapping_add(EACH.wrapping_mul(6)) >> 4) & EACH;
     let letter = u64::from(b'a' - 10 - b'0');
     values
@@ -92,7 +92,7 @@ fn letters(values: u64) -> u64 {
         .wrapping_add(above.wrapping_mul(letter))
 }
 
-/// Returns the value of a digit of any base up to 36; `None` of what is none.
+/// Returns the value of a digit in a base up to 36; `None` if it is invalid.
 ///
 /// [`char::to_digit`] panics for other bases, and the compiler does not always know the base.
 pub fn value_of(digit: u8, base: u32) -> Option<u32> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names of error numbers, which are the same on all architectures here.
+//! The names of error numbers, which are the same on both architectures.
 
-/// The names of the numbers from 0 on; empty where a number is no error.
+/// The names by number; empty for unassigned numbers.
 const NAMES: [&str; 134] = [
     "",
     "EPERM",
@@ -140,7 +140,7 @@ const NAMES: [&str; 134] = [
     "EHWPOISON",
 ];
 
-/// The names of the numbers from [`INTERNAL`] on, which only the kernel itself sees.
+/// The names from number [`INTERNAL`] on, which user space never sees.
 const INTERNAL_NAMES: [&str; 5] = [
     "ERESTARTSYS",
     "ERESTARTNOINTR",
@@ -149,14 +149,14 @@ const INTERNAL_NAMES: [&str; 5] = [
     "ERESTART_RESTARTBLOCK",
 ];
 
-/// The first number of these.
+/// The first internal number.
 const INTERNAL: u64 = 512;
 
 /// The largest error number.
 const MAX: u64 = 4095;
 
-/// Returns the name of the error that a system call's result means, empty if it is not known;
-/// `None` if the result is no error.
+/// Returns the name of the error in a system call's result, empty if unknown; `None` if the result
+/// is no error.
 pub fn name(result: i64) -> Option<&'static str> {
     let number = match result {
         0.. => return None,

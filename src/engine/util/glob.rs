@@ -15,8 +15,8 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     matches_within(pattern, text, &mut StepBudget::plenty()).unwrap_or(false)
 }
 
-/// As [`matches`], in as many steps as there are; `None` if these do not suffice. A step is a byte
-/// of the text at a place of the pattern, or a byte of a set.
+/// [`matches`] with a budget of `steps`; `None` if it does not suffice. A step compares a byte of
+/// the text with one place of the pattern or one byte of a set.
 ///
 /// Context: any.
 pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut StepBudget) -> Option<bool> {
@@ -40,7 +40,7 @@ pub fn matches_within(pattern: &[u8], text: &[u8], steps: &mut StepBudget) -> Op
         };
         (pattern, text) = match (step, retry) {
             (Some(next), _) => next,
-            // The star matches one byte more.
+            // Let the star match one byte more.
             (None, Some((after, [_, rest @ ..]))) => {
                 retry = Some((after, rest));
                 (after, rest)
@@ -102,11 +102,11 @@ fn class(set: &[u8], byte: u8) -> Option<(bool, &[u8])> {
 /// Longest pattern of a [`Partial`] match.
 pub const LONGEST: usize = 255;
 
-/// A match of a text that comes in pieces.
+/// Matches a text that comes in pieces.
 ///
-/// It keeps the places of the pattern up to which the text matches so far, not the text. A `*`
-/// that is reached makes all earlier places needless, so the places are in one part of the
-/// pattern between two of them.
+/// Keeps the places of the pattern that the text so far can have reached, not the text. Reaching a
+/// `*` makes all earlier places obsolete, so all places lie in one part of the pattern between two
+/// `*`.
 ///
 /// Context: any.
 pub struct Partial<'a> {
@@ -126,8 +126,8 @@ impl<'a> Partial<'a> {
         partial
     }
 
-    /// Adds `piece` to the text. Takes time proportional to the product of the lengths: where the
-    /// `steps` are over, the rest is left out.
+    /// Appends `piece` to the text. Takes time proportional to the product of the lengths; when
+    /// `steps` are exhausted, the rest is ignored.
     pub fn add(&mut self, piece: &[u8], steps: &mut StepBudget) {
         for &byte in piece {
             steps.take(1);
@@ -147,7 +147,7 @@ impl<'a> Partial<'a> {
         }
     }
 
-    /// Goes on from a place with one byte.
+    /// Advances one place by one byte.
     fn step(&mut self, place: usize, byte: u8, steps: &mut StepBudget) {
         let rest = self.pattern.get(place..).unwrap_or_default();
         if rest.first() == Some(&b'*') {
@@ -157,7 +157,7 @@ impl<'a> Partial<'a> {
         }
     }
 
-    /// Adds a place, and those behind the `*` that begin there.
+    /// Adds a place, and the places behind any `*` that starts there.
     fn reach(&mut self, place: usize) {
         let rest = self.pattern.get(place..).unwrap_or_default();
         let stars = rest.iter().take_while(|&&byte| byte == b'*').count();
@@ -181,17 +181,17 @@ impl<'a> Partial<'a> {
         word >> (place % 64) & 1 != 0
     }
 
-    /// Returns whether the text, if no piece follows, matches the pattern.
+    /// Returns whether the text so far matches.
     pub fn is_match(&self) -> bool {
         self.is_at(self.pattern.len())
     }
 
-    /// Returns whether the text matches, if this does not depend on what follows.
+    /// Returns whether the text matches, if later pieces cannot change that.
     pub fn decided(&self) -> Option<bool> {
         if self.places.iter().all(|&word| word == 0) {
             return Some(false);
         }
-        // The last star is reached: one that is escaped or in a set is never a place.
+        // Only an unescaped star outside of sets is a place.
         let last = self.pattern.len().checked_sub(1)?;
         let is_star = self.pattern.last() == Some(&b'*');
         (is_star && self.is_at(last)).then_some(true)

@@ -6,11 +6,11 @@ use crate::sys::Vec;
 
 /// A cache with one `T` per slot, the last one stored there.
 ///
-/// The caller checks whether a slot holds the entry it looks for. Without memory there are
-/// no slots, and nothing is cached.
+/// The caller checks whether a slot holds the right entry. If memory is short, there are no slots
+/// and nothing is cached.
 pub struct Memo<T, const SLOTS: usize> {
     slots: Vec<Option<T>>,
-    /// Whether nothing is to be cached.
+    /// Whether caching is off.
     is_closed: bool,
 }
 
@@ -23,7 +23,7 @@ impl<T, const SLOTS: usize> Memo<T, SLOTS> {
         }
     }
 
-    /// Forgets everything, and caches nothing any more: it allocates nothing from now on.
+    /// Frees the cache and switches it off: it allocates nothing from now on.
     pub fn close(&mut self) {
         self.slots = Vec::new();
         self.is_closed = true;

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory of code that went, which may hold other code by now.
+//! Address ranges whose code was unloaded, and may hold other code by now.
 //!
-//! An address in a module means something only with the load in which it was recorded: once
-//! that module is gone, another one may be where it was, and the kernel names the address by what
-//! is there now. A range of addresses in [`Reused`] is therefore marked with a time: what was
-//! recorded until then has no name that is known.
+//! An address in a module is meaningful only for the load in which it was recorded: after the
+//! module is unloaded, another one may be loaded there, and the kernel would name the address by
+//! the new code. So a range in [`Reused`] has a time: addresses recorded up to then cannot be named
+//! any more.
 //!
-//! There is room for a fixed number of ranges. If it does not suffice, neighbours become one range
-//! with the later of their times, so that an address may lack its name, but never has a wrong
-//! one. Readers take no lock, so that they may read in any context; who reads while a range is
-//! marked tries again.
+//! The number of ranges is limited. When it is exceeded, two neighbours are merged into one range
+//! with the later time, so that an address may lack its name, but never gets a wrong one. Readers
+//! take no lock, so that they can run in any context; a reader retries if a range is marked
+//! meanwhile.
 
 use crate::sys::{fence_acquire, fence_release, AllocError, AtomicU64, Vec};
 use core::ops::Range;
 
-/// Ranges that are remembered.
+/// Most ranges.
 const ROOM: usize = 128;
 
-/// How often a reader tries. More than that it meets only a writer that does not go on, because
-/// the kernel panics.
+/// Most attempts of a reader. They are exhausted only if the kernel panics while a writer is at
+/// work.
 const TRIES: usize = 10_000;
 
-/// Ranges of addresses, each with the last time of what was recorded before it got other code.
-/// The times are those of one clock.
+/// Address ranges, each with the last time at which its former code could be recorded. The times
+/// come from one clock.
 pub struct Reused {
-    /// Odd while a range is marked; grows by 2 with each.
+    /// A sequence counter: odd while a range is marked.
     sequence: AtomicU64,
-    /// Which clock the times are of.
+    /// Identifies the clock of the times.
     clock: u64,
     /// The number of ranges.
     count: AtomicU64,
-    /// The ranges, by where they begin.
+    /// The ranges by ascending start.
     ranges: Vec<Marked>,
 }
 
-/// A range.
+/// An atomic [`Mark`].
 struct Marked {
     start: AtomicU64,
     end: AtomicU64,
     until: AtomicU64,
 }
 
-/// What a [`Marked`] holds.
+/// A range and its time.
 #[derive(Clone, Copy)]
 struct Mark {
     start: u64,
@@ -66,8 +66,7 @@ impl Marked {
     }
 }
 
-/// Times between which no range got other code: an address that is named for one of them has that
-/// name for all.
+/// A span of time in which no range was marked: names of addresses are valid for all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
     sequence: u64,
@@ -87,7 +86,7 @@ impl TimeSpan {
 }
 
 impl Reused {
-    /// Returns one without ranges, for times of `clock`.
+    /// Makes an empty set, for times of `clock`.
     ///
     /// # Errors
     ///
@@ -109,10 +108,9 @@ impl Reused {
         })
     }
 
-    /// Notes that what was recorded until the time `until` does not mean by an address in `range`
-    /// what is there from now on.
+    /// Marks `range` as reused: records up to the time `until` mean its former code.
     ///
-    /// There is one caller at a time.
+    /// Not reentrant.
     pub fn mark(&self, range: Range<u64>, until: u64) {
         let sequence = self.sequence.load_relaxed();
         self.sequence.store_relaxed(sequence.wrapping_add(1));
@@ -125,8 +123,8 @@ impl Reused {
         self.sequence.store_release(sequence.wrapping_add(2));
     }
 
-    /// Returns whether what was recorded at `time` does not mean by `address` what is there now. A
-    /// caller that looks up the name first, and then calls this, has no wrong one.
+    /// Returns whether a record of `time` means former code by `address`. Look the name up first,
+    /// then call this, so that the name is not wrong.
     ///
     /// Context: any.
     pub fn is_other(&self, address: u64, time: u64) -> bool {
@@ -135,11 +133,11 @@ impl Reused {
                 |mark: Mark| mark.start <= address && address < mark.end && time <= mark.until;
             marks.iter().map(Marked::get).any(is_it)
         });
-        // An address without a name is not wrong.
+        // If in doubt, show no name.
         found.is_none_or(|(_, is_other)| is_other)
     }
 
-    /// Returns the span that contains `time`.
+    /// Returns the span around `time`.
     ///
     /// Context: any.
     pub fn span(&self, time: u64) -> TimeSpan {
@@ -161,7 +159,7 @@ impl Reused {
         })
     }
 
-    /// Returns whether `span` contains `time` by this clock, and no range was marked since.
+    /// Returns whether `span` contains `time` of this clock, and no range was marked since.
     ///
     /// Context: any.
     #[inline]
@@ -172,8 +170,8 @@ impl Reused {
             && span.sequence == self.sequence.load_acquire()
     }
 
-    /// Calls `look` with the ranges, and returns what it returns, with the number of that state;
-    /// `None` if a range is being marked all the time.
+    /// Calls `look` with the ranges, and returns its result and the sequence; `None` if ranges are
+    /// being marked all the time.
     fn read<R>(&self, look: impl Fn(&[Marked]) -> R) -> Option<(u64, R)> {
         for _ in 0..TRIES {
             let sequence = self.sequence.load_acquire();
@@ -211,7 +209,7 @@ impl Reused {
         self.count.store_relaxed(count as u64);
     }
 
-    /// Adds `new`, in place of those that it contains.
+    /// Adds `new`, and removes ranges that it contains.
     fn add(&self, new: Mark) {
         let mut kept = 0usize;
         for index in 0..self.count() {
@@ -231,7 +229,7 @@ impl Reused {
         if kept >= ROOM {
             self.join_nearest();
         }
-        // Those behind it make room.
+        // Make room by moving those behind it.
         let mut at = self.count();
         self.set_count(at.saturating_add(1));
         while let Some(before) = at.checked_sub(1) {
@@ -244,7 +242,7 @@ impl Reused {
         self.set(at, new);
     }
 
-    /// Moves those from `index` on to `kept`.
+    /// Moves the ranges from `index` on to `kept`.
     fn close(&self, index: usize, mut kept: usize) {
         for index in index..self.count() {
             if let Some(old) = self.get(index) {
@@ -255,7 +253,7 @@ impl Reused {
         self.set_count(kept);
     }
 
-    /// Makes one of the two neighbours that have the fewest addresses between them.
+    /// Merges the two neighbours with the smallest gap.
     fn join_nearest(&self) {
         let mut nearest = (u64::MAX, 0usize);
         for index in 1..self.count() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Text composed of many small pieces, in the memory from which it is copied to its reader.
+//! Text composed of many small pieces, directly in the memory from which it is copied to the
+//! reader.
 //!
-//! The formatting of `core::fmt` costs some hundred instructions per piece, mostly calls;
-//! copying a few bytes by a call costs more than the bytes. Here a piece is a few stores. A
-//! piece that does not fit is left out and recorded as an overflow, as by the kernel's
+//! `core::fmt` costs some hundred instructions per piece, mostly calls. Here a piece takes a few
+//! stores. A piece that does not fit is left out and recorded as an overflow, as in the kernel's
 //! `struct seq_buf`; the caller then formats the text again with more room.
 
 use core::fmt::{self, Write};
@@ -48,7 +48,7 @@ impl<'a> SeqBuf<'a> {
         self.room.get(start..self.len).unwrap_or_default()
     }
 
-    /// Makes sure that `length` more bytes fit, which are not added yet.
+    /// Makes sure that `length` more bytes fit; otherwise records an overflow.
     pub fn keep_room(&mut self, length: usize) {
         let end = self.len.wrapping_add(length);
         self.overflowed |= self.room.get(self.len..end).is_none();
@@ -59,7 +59,7 @@ impl<'a> SeqBuf<'a> {
         self.len = self.len.min(start);
     }
 
-    /// Adds the first `count` of `bytes`, all of which are stored.
+    /// Stores all of `bytes`, and adds the first `count` to the text.
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N], count: usize) {
         let rest = self.room.get_mut(self.len..);
@@ -209,7 +209,7 @@ impl<'a> SeqBuf<'a> {
         let rest = self.room.get_mut(self.len..);
         match rest.and_then(|rest| rest.first_chunk_mut::<N>()) {
             Some(to) => {
-                // As copies that need no call.
+                // Copies of constant size need no call.
                 let mut at = 0;
                 while at < N {
                     let (to, from) = (to.get_mut(at..), piece.bytes.get(at..));
@@ -234,10 +234,10 @@ impl Write for SeqBuf<'_> {
     }
 }
 
-/// Bytes that are copied at once.
+/// Bytes of one such copy.
 const PART: usize = 32;
 
-/// A short text that was formatted before, of at most `N` bytes: a multiple of 32.
+/// A short, preformatted text of at most `N` bytes, a multiple of 32.
 #[derive(Clone, Copy)]
 pub struct Piece<const N: usize = 32> {
     bytes: [u8; N],
@@ -246,7 +246,7 @@ pub struct Piece<const N: usize = 32> {
 }
 
 impl<const N: usize> Piece<N> {
-    /// Returns the text that `write` makes; `None` if it is too long.
+    /// Returns the output of `write`; `None` if it is too long.
     pub fn made_by(write: impl FnOnce(&mut SeqBuf<'_>)) -> Option<Self> {
         let mut bytes = [0; N];
         let mut buf = SeqBuf::new(&mut bytes);
@@ -274,7 +274,7 @@ impl TextBuf {
         }
     }
 
-    /// Adds the text that `write` makes; calls `write` again if there was no room.
+    /// Adds the output of `write`, which is called again if there was too little room.
     ///
     /// # Errors
     ///
@@ -345,8 +345,8 @@ impl Default for TextBuf {
 
 /// Copies `from` to `to`, which has the same length.
 ///
-/// Most pieces are short, and for these the call that copies slices takes longer than the
-/// copy itself. So they are copied as a head and a tail that may overlap.
+/// Most pieces are short, and a call of `memcpy()` takes longer than the copy. So a head and a tail
+/// are copied, which may overlap.
 #[inline(always)]
 pub(in crate::engine) fn copy(to: &mut [u8], from: &[u8]) {
     match from.len() {
@@ -377,7 +377,7 @@ fn first<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// As [`copy`], of more than 64 bytes. Apart, so that [`copy`] stays short.
+/// [`copy`] of more than 64 bytes. Out of line, so that [`copy`] stays short.
 #[inline(never)]
 fn copy_long(to: &mut [u8], from: &[u8]) {
     match from.len() {

@@ -2,14 +2,14 @@
 
 //! Sorts a slice in place.
 //!
-//! The sorts of `core` refer to panics, which the module must not contain.
+//! The sorts of `core` may panic, which the module must not reference.
 
-/// Sorts `items` by `key`; equal ones are in any order. The time grows as `n log n` in all cases.
+/// Sorts `items` by `key`, with a heap: not stable, and in `n log n` time in all cases.
 pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     for parent in (0..items.len() / 2).rev() {
         sift_down(items, parent, &key);
     }
-    // The greatest of the heap takes the last place, and the heap does without that.
+    // Move the greatest to the end, and shrink the heap.
     let mut heap = items;
     while let [first, .., last] = heap {
         core::mem::swap(first, last);
@@ -22,8 +22,7 @@ pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     }
 }
 
-/// Makes a heap of the items from `parent` on, below each of which are two that are not greater,
-/// if all but the first are one.
+/// Makes a heap of the items from `parent` on, if its children already are heaps.
 fn sift_down<T, K: Ord>(items: &mut [T], mut parent: usize, key: &impl Fn(&T) -> K) {
     loop {
         let child = parent.wrapping_mul(2).wrapping_add(1);
@@ -43,7 +42,7 @@ fn sift_down<T, K: Ord>(items: &mut [T], mut parent: usize, key: &impl Fn(&T) ->
     }
 }
 
-/// Sorts `items`; equal ones are in any order.
+/// Sorts `items`, not stably.
 pub fn sort<T: Copy + Ord>(items: &mut [T]) {
     sort_by_key(items, |item| *item);
 }

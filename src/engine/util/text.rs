@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Helpers to write text: to memory that can run out, and of bytes that need not be UTF-8.
+//! Helpers to write text: to memory that may run out, and of bytes that may not be UTF-8.
 
 use core::fmt;
 
@@ -26,8 +26,8 @@ impl fmt::Write for Appender<'_> {
 pub fn up_to_nul(text: &[u8]) -> &[u8] {
     const EACH: u64 = 0x0101_0101_0101_0101;
 
-    // Words without a NUL are skipped. The lowest bit found is right, those above it may be due
-    // to a borrow.
+    // Words without a NUL are skipped. Only the lowest bit found is reliable; a borrow may set
+    // higher ones.
     let mut rest = text;
     while let Some((word, behind)) = rest.split_first_chunk() {
         let word = u64::from_le_bytes(*word);
@@ -46,7 +46,7 @@ pub fn up_to_nul(text: &[u8]) -> &[u8] {
     )
 }
 
-/// Returns the part of `text` before its end `rest`.
+/// Returns the part of `text` before its suffix `rest`.
 #[inline(always)]
 fn before<'a>(text: &'a [u8], rest: &[u8]) -> &'a [u8] {
     let length = text.len().wrapping_sub(rest.len());

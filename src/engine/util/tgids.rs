@@ -5,14 +5,14 @@
 use crate::sys::{AllocError, Vec};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Threads in the table. A thread's slot is its pid modulo this number, so no thread displaces
-/// another where pids are less: they are less than 32768 unless an administrator, or a machine
-/// of more than 32 CPUs, has it otherwise.
+/// Slots of the table. A thread's slot is its pid modulo this number, so threads do not collide as
+/// long as pids are smaller. They are below 32768 unless an administrator, or a machine with more
+/// than 32 CPUs, raises the limit.
 pub const SIZE: u32 = 1 << 16;
 
-/// The processes of the threads that were seen last. It can change while it is read.
+/// The processes of recently seen threads. May change while it is read.
 pub struct Tgids {
-    /// A pid in the upper half, its process in the lower half; 0 if it is free.
+    /// The pid in the upper half, the process in the lower half; 0 if free.
     slots: Vec<AtomicU64>,
 }
 
@@ -36,13 +36,13 @@ impl Tgids {
         self.slots.get((pid % SIZE) as usize)
     }
 
-    /// Notes that the thread `pid` belongs to the process `tgid`; nothing for idle tasks.
+    /// Notes that thread `pid` belongs to process `tgid`; ignores idle tasks.
     ///
     /// Context: any.
     pub fn see(&self, pid: u32, tgid: u32) {
         if let Some(slot) = self.slot(pid).filter(|_| pid != 0) {
             let value = u64::from(pid) << 32 | u64::from(tgid);
-            // Most threads are known, and the line stays shared.
+            // Most threads are known already, and the cache line stays shared.
             if slot.load(Ordering::Relaxed) != value {
                 slot.store(value, Ordering::Relaxed);
             }

@@ -11,15 +11,15 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// The watch that checks the armed probes once a second.
+/// The watch: checks the rate of hits once a second.
 pub(crate) trait Watch: Send {
-    /// Starts the checks unless they run.
+    /// Starts the checks unless they are running.
     ///
     /// Context: process.
     fn start(&self);
 }
 
-/// What arms probes, and watches those that are armed.
+/// Arms and disarms probes, and starts the watch.
 pub(crate) struct Arming {
     functions: Arc<Functions<Recorder>>,
     points: Arc<Tracepoints>,
@@ -27,7 +27,7 @@ pub(crate) struct Arming {
 }
 
 impl Arming {
-    /// Nothing is armed, neither functions nor any of `points`, and there is no watch.
+    /// Makes it with nothing armed and no watch.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Arming {
         })
     }
 
-    /// Returns what registering a mechanism needs.
+    /// Returns what registering a probe needs.
     pub(super) fn sources<'a>(&'a self, points: &'a Arc<Tracepoints>) -> Sources<'a> {
         Sources {
             points,
@@ -48,7 +48,7 @@ impl Arming {
         }
     }
 
-    /// Sets the watch, or takes it away. Returns the former one.
+    /// Sets or removes the watch. Returns the former one.
     pub(super) fn set_watch(&mut self, watch: Option<KBox<dyn Watch>>) -> Option<KBox<dyn Watch>> {
         core::mem::replace(&mut self.watch, watch)
     }
@@ -60,7 +60,7 @@ impl Arming {
         }
     }
 
-    /// Arms or disarms those of `probes` that are not yet: all of them or, if one fails, none.
+    /// Arms or disarms `probes`: all of them or, if one fails, none. Skips those that are already.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Arming {
         }
         let undo = || {
             for probe in &changed {
-                // Restores the previous state.
+                // Restore the former state.
                 let _ = probe.set_armed(!armed);
             }
         };
@@ -93,21 +93,20 @@ impl Arming {
         self.points.apply_after(result, undo)
     }
 
-    /// Disarms `probes`, as far as that is possible.
+    /// Disarms `probes`, as far as possible.
     pub(super) fn disarm_all<'a>(&self, probes: impl Iterator<Item = &'a Arc<Probe>>) {
         let _ = self.together(|| {
             for probe in probes {
-                // If this fails, the removal disarms it.
+                // If this fails, the removal of the probe disarms it.
                 let _ = probe.set_armed(false);
             }
         });
     }
 
-    /// Calls `change`, and makes at once what it changes of functions.
+    /// Calls `change`, and applies its changes of functions in one batch.
     ///
     /// # Errors
     ///
-    /// As for [`Functions::apply`]; never if it only removes some.
     pub(super) fn together(&self, change: impl FnOnce()) -> Result {
         self.functions.hold();
         self.points.hold();

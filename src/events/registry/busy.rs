@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What keeps events from being removed, in words.
+//! Why an event cannot be removed: the refusals and their remedies.
 
 use super::set::Set;
 use crate::{
@@ -19,26 +19,26 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// Most events that are named.
+/// Most events named in one refusal.
 const MAX_NAMED: usize = 8;
 
-/// What keeps an event.
+/// A reason why an event cannot be removed.
 pub(super) enum Hold<'a> {
-    /// It is enabled: in the top directory if `at_top`, or else in an instance.
+    /// Enabled: in the top directory if `at_top`, otherwise in an instance.
     Enabled { at_top: bool },
-    /// It has triggers: in the top directory if `at_top`, or else in an instance.
+    /// Has triggers: in the top directory if `at_top`, otherwise in an instance.
     Trigger { at_top: bool },
-    /// An event probe or a pair of this event is attached to it.
+    /// An event probe or a pair of this other event is attached to the event.
     Attached(&'a Event),
-    /// A trigger of this event enables or disables it.
+    /// A trigger of this other event enables or disables it.
     Switched(Option<&'a Event>),
-    /// A trigger of this event emits it.
+    /// A trigger of this other event emits it.
     Emitted(Option<&'a Event>),
 }
 
 impl<'a> Hold<'a> {
-    /// Returns what keeps `event`, which is kept: what is to be undone first. `probes` are those of
-    /// all events that may hold it.
+    /// Returns the reason why `event` is in use, to be resolved first. `probes` are the probes of
+    /// all events.
     pub(super) fn of(event: &Event, probes: impl Iterator<Item = &'a Arc<Probe>> + Clone) -> Self {
         let at_top = |is: &dyn Fn(&EventFile) -> bool| {
             let found = event.find_file(|instance, file| is(file).then_some(instance));
@@ -50,7 +50,7 @@ impl<'a> Hold<'a> {
         let has_own = |file: &EventFile| {
             let plan = file.plan();
             let mut all = plan.actions().iter();
-            all.any(|action| action.receiver().is_none())
+            all.any(|action| action.sink().is_none())
         };
         if let Some(at_top) = at_top(&has_own) {
             return Self::Trigger { at_top };
@@ -82,8 +82,8 @@ impl<'a> Hold<'a> {
         }
         let name = event.names().1;
         Self::Emitted(by(&|action| {
-            let linked = action.linked();
-            linked.is_some_and(|linked| linked.emits(name))
+            let inter_event = action.inter_event();
+            inter_event.is_some_and(|inter_event| inter_event.emits(name))
         }))
     }
 
@@ -122,7 +122,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// Returns what helps where all events are to be removed.
+    /// Returns the remedy, for a write that removes all events.
     fn remedy(&self) -> &'static str {
         match self {
             Self::Enabled { at_top: true } => "write 0 to events/enable first, or use >> to add",
@@ -137,7 +137,7 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// Displays it in brackets behind the names of the event.
+/// Displays the reason in parentheses, behind the names of the event.
 impl fmt::Display for Hold<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -153,7 +153,7 @@ impl fmt::Display for Hold<'_> {
     }
 }
 
-/// The names of an event: `GROUP/EVENT`.
+/// Displays `GROUP/EVENT`.
 struct ShownNames<'a>(&'a Event);
 
 impl fmt::Display for ShownNames<'_> {
@@ -164,13 +164,13 @@ impl fmt::Display for ShownNames<'_> {
     }
 }
 
-/// Returns whether the event of `probe` is in use, but for what is attached to it.
+/// Returns whether the event of `probe` is in use, apart from attached event probes.
 fn is_used(probe: &Probe) -> bool {
     probe.event.is_needed() || probe.is_emitted()
 }
 
-/// Returns the events that go, as `goes` tells, although a probe that stays is attached to them.
-/// `all` are all probes.
+/// Returns the events that would be removed, according to `goes`, although a remaining probe is
+/// attached to them. `all` are all probes.
 fn attached_to<'a>(
     all: impl Iterator<Item = &'a Arc<Probe>>,
     goes: &'a dyn Fn(&Event) -> bool,
@@ -181,8 +181,8 @@ fn attached_to<'a>(
         .filter(|event| goes(event))
 }
 
-/// Returns an event of `going`, the probes of events that go, which is in use. `all` are all
-/// probes, and `goes` tells which events go.
+/// Returns an event of the removed probes `going` that is in use. `all` are all probes; `goes` says
+/// which events are removed.
 pub(super) fn first_of<'a>(
     going: impl Iterator<Item = &'a Arc<Probe>> + Clone,
     all: impl Iterator<Item = &'a Arc<Probe>>,
@@ -192,17 +192,17 @@ pub(super) fn first_of<'a>(
         return Some(&probe.event);
     }
     let mut attached = going.filter(|probe| probe.event.is_attached());
-    // One look at each probe, however many events have attached ones.
+    // One pass over all probes, for any number of events with attached probes.
     attached.next().and_then(|_| attached_to(all, goes).next())
 }
 
-/// Checks that none of the events that `which` selects is in use. `set` is the registry's.
+/// Checks that no event that `which` selects is in use.
 ///
 /// # Errors
 ///
 /// `FILE_IN_USE`, `NO_MEMORY`.
 pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Refusal> {
-    // Of those that are attached to each other, all go or none.
+    // Events that are attached to each other can only be removed together.
     let mut attached = Vec::new();
     for event in attached_to(set.iter(), which) {
         attached.push(event.id())?;
@@ -228,10 +228,10 @@ pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Ref
     Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!("{names}: {remedy}")))
 }
 
-/// Displays the names of the events that are in use.
+/// Displays the names of events in use.
 struct InUse<'a> {
     set: &'a Set,
-    /// One more than are displayed, if there are more.
+    /// At most one more than are displayed.
     named: Vec<&'a Arc<Event>>,
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The defined probes, those of system calls, and what defining one needs to know.
+//! Definitions: the defined probes, those of system calls, and the symbols and types that defining
+//! one needs.
 
 mod calls;
+mod caused_events;
 mod define;
 mod delete;
 mod modules;
 mod ready;
-mod receivers;
 
 use super::set::Set;
 use crate::{
@@ -38,7 +39,6 @@ use kernel::{
 
 pub(super) use calls::SystemCalls;
 
-/// The defined probes, those of system calls, and what defining one needs to know.
 pub(crate) struct Definitions {
     pub(super) set: Set,
     calls: SystemCalls,
@@ -47,18 +47,18 @@ pub(crate) struct Definitions {
     names: Names,
     points: Arc<Tracepoints>,
     numbers: Arc<Pool>,
-    /// Owns the ready-made events.
+    /// The owner of ready-made events.
     builtin: Arc<Owner>,
-    /// How many events cause each other.
+    /// Limits events that cause each other, and lends them memory.
     nesting: Arc<Nesting>,
-    /// How many event probes there are.
+    /// The number of attached event probes.
     attachments: Arc<AttachmentCount>,
     /// The number of writes so far.
     writes: u64,
 }
 
 impl Definitions {
-    /// Nothing is defined.
+    /// Makes it without definitions.
     ///
     /// # Errors
     ///
@@ -85,18 +85,18 @@ impl Definitions {
         KBox::init(definitions, GFP_KERNEL)
     }
 
-    /// Returns how many events cause each other.
+    /// Returns what limits events that cause each other.
     pub(crate) fn nesting(&self) -> Arc<Nesting> {
         self.nesting.clone()
     }
 
-    /// Returns the number of a new write.
+    /// Returns the number for a new write.
     pub(super) fn next_write(&mut self) -> u64 {
         self.writes = self.writes.wrapping_add(1);
         self.writes
     }
 
-    /// Makes room for the unloading of modules once there are the probes of `added`, too.
+    /// Reserves memory for unloading modules, for the present probes and those of `added`.
     ///
     /// # Errors
     ///
@@ -107,12 +107,12 @@ impl Definitions {
         self.spares.keep(all)
     }
 
-    /// Removes all probes. They may be hit until what it returns is dropped, which waits for them:
-    /// system calls longer than others.
+    /// Removes all probes. They may still be hit until the result is dropped: the drop waits for
+    /// them, longest for those of system calls.
     pub(super) fn shut_down(&mut self) -> (SystemCalls, Removal) {
         self.cut_circles();
         let mut removal = Removal::new();
-        // Without memory, the removal waits for them in parts.
+        // Without memory, the removal takes several grace periods.
         let _ = removal.expect_only(self.set.iter().map(|probe| probe.definition().kind));
         while let Some(probe) = self.set.pop() {
             probe.remove(&mut removal);
@@ -127,7 +127,7 @@ impl Definitions {
         Iterator::chain(self.set.iter(), self.calls.probes.iter())
     }
 
-    /// Returns the probes of the system calls' events.
+    /// Returns the probes of system calls.
     pub(crate) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         self.calls.probes.iter()
     }
@@ -142,7 +142,7 @@ impl Definitions {
         self.all_probes().any(|probe| probe.is_armed())
     }
 
-    /// Returns the function at `address`; `None` if there is none that can be read.
+    /// Returns the function at `address`; `None` if there is no readable one.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl Definitions {
         location::no_symbol(refusal, None, name, &mut self.names)
     }
 
-    /// Writes the tracepoints, as [`points::write_all`].
+    /// Writes the tracepoints, see [`points::write_all`].
     ///
     /// # Errors
     ///
@@ -191,11 +191,11 @@ impl Definitions {
         points::write_all(&self.points, &mut self.types, out)
     }
 
-    /// Returns the functions that `f` events can probe now.
+    /// Returns the functions that `f` events can probe.
     ///
     /// # Errors
     ///
-    /// Why there are none.
+    /// The reason if there are none.
     ///
     /// Context: process, may sleep.
     pub(crate) fn all_functions(&mut self) -> Result<Vec<functions::SiteGroup>, Refusal> {
@@ -208,16 +208,16 @@ impl Definitions {
     }
 }
 
-/// Memory for the unloading of modules, which must not fail.
+/// Memory for unloading modules, which must not fail.
 pub(super) struct Spares {
-    /// Memory for waiting probes, one for each probe in a module.
+    /// Memory for a waiting probe, one for each probe in a module.
     probes: Vec<UniqueArc<MaybeUninit<Probe>>>,
     /// Has room for each probe in a module.
     removal: Removal,
 }
 
 impl Spares {
-    /// Makes spares for no probes.
+    /// Makes an empty one.
     const fn new() -> Self {
         Self {
             probes: Vec::new(),
@@ -225,11 +225,11 @@ impl Spares {
         }
     }
 
-    /// Allocates what probes of `kinds` need, and frees some of the excess.
+    /// Allocates memory for probes of `kinds`, and frees some of the excess.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; then there is as much memory as before, or more.
+    /// `ENOMEM`; then there is at least as much memory as before.
     fn keep(&mut self, kinds: impl Iterator<Item = ProbeKind> + Clone) -> Result {
         let count = kinds.clone().count();
         self.removal.expect_only(kinds)?;

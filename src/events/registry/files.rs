@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of the defined events, and how they change with the set.
+//! The directories of events, and how they change with the set.
 //!
-//! A change has two steps, so that one which fails for lack of memory has removed
-//! nothing: [`Files::make`] creates the new files, [`Files::accept`] cannot fail. Which
-//! files an event has is not known here, see [`Directory`].
+//! A change has two steps, so that one which lacks memory removes nothing: [`Files::make`] creates
+//! the new files and may fail, [`Files::accept`] cannot. Which files a directory has is up to the
+//! implementation of [`Directory`].
 //!
-//! Removing a file waits until no call of its `open` runs, and that of `trigger` takes the
-//! registry lock. So what is to be removed goes to [`Removed`], which is dropped with the
-//! lock released.
+//! Removing a file waits for running calls of its `open`, and that of `trigger` takes the registry
+//! lock. So removed files are moved to [`Removed`], which is dropped after the lock is released.
 
 use crate::{
     drop_where::take_where,
@@ -30,9 +29,9 @@ use kernel::{
     sync::{Arc, UniqueArc},
 };
 
-/// The directory that holds the groups' directories.
+/// The directory `events`.
 pub(crate) trait Directory: Send + Sync {
-    /// Makes the directory of the group `name`, which its drop removes.
+    /// Makes the directory of group `name`. Its drop removes the directory.
     ///
     /// # Errors
     ///
@@ -41,8 +40,8 @@ pub(crate) trait Directory: Send + Sync {
     /// Context: process, may sleep.
     fn group(&self, name: &CStr) -> Result<Arc<dyn EventGroup>>;
 
-    /// Makes the directory of the group `name` with directories of those of the `permanent` events
-    /// that are of the group. They may be made later, when they are needed.
+    /// Makes the directory of group `name`, with a directory for each of the `permanent` events of
+    /// this group. Those may be created on first use.
     ///
     /// # Errors
     ///
@@ -51,8 +50,8 @@ pub(crate) trait Directory: Send + Sync {
     /// Context: process, may sleep.
     fn group_with(&self, name: &CStr, permanent: &Permanent) -> Result<Arc<dyn EventGroup>>;
 
-    /// Makes the directory of the group `name` with directories of those of the ready-made events
-    /// of `group` whose tracepoints are among `points`. They may be made later.
+    /// Makes the directory of group `name`, with a directory for each ready-made event of `group`
+    /// whose tracepoint is in `points`. Those may be created on first use.
     ///
     /// # Errors
     ///
@@ -67,12 +66,12 @@ pub(crate) trait Directory: Send + Sync {
     ) -> Result<Arc<dyn EventGroup>>;
 }
 
-/// Events that are defined until the module goes.
+/// The events of system calls, which exist until the module is unloaded.
 pub(crate) type Permanent = Arc<Vec<Arc<Event>>>;
 
 /// The directory of a group.
 pub(crate) trait EventGroup: Send + Sync {
-    /// Makes the directory of `event` in it, which its drop removes. The drop must
+    /// Makes the directory of `event` in the group. Its drop removes the directory, and must
     /// precede that of the group.
     ///
     /// # Errors
@@ -85,8 +84,8 @@ pub(crate) trait EventGroup: Send + Sync {
 
 /// The directory of an event.
 pub(crate) trait EventFiles: Send {
-    /// Makes it the directory of `event`, which has the same names; open files are
-    /// switched, too.
+    /// Makes this the directory of `event`, which has the same names. Files that are open switch to
+    /// it, too.
     fn set_event(&self, event: &Arc<Event>);
 }
 
@@ -101,13 +100,12 @@ pub(crate) struct Defined {
 struct Named {
     name: CString,
     directory: Arc<dyn EventGroup>,
-    /// The number of its events, without those that are removed, and one more if it has
-    /// permanent ones.
+    /// The number of its remaining events; one more if it has permanent events.
     events: AtomicUsize,
 }
 
-/// The directories of events and groups that are removed, or whose definition has failed. They
-/// exist until this is dropped, and no event may be defined until then.
+/// Removed directories of events and groups, or the directories of a failed write. No event may be
+/// defined before this is dropped.
 ///
 /// Context of the drop: process, may sleep, without the registry lock.
 pub(crate) struct Removed {
@@ -117,7 +115,7 @@ pub(crate) struct Removed {
 }
 
 impl Removed {
-    /// Nothing is removed.
+    /// Makes an empty one.
     pub(crate) const fn new() -> Self {
         Self {
             events: Vec::new(),
@@ -135,22 +133,22 @@ impl Removed {
         Ok(self.groups.reserve(groups)?)
     }
 
-    /// Adds an event, for which there is room.
+    /// Adds an event; there is room.
     fn add(&mut self, defined: Defined) {
         defined.group.events.fetch_sub(1, Ordering::Relaxed);
         let _ = self.events.push(defined);
     }
 }
 
-/// Events in the order of their first definition. A type of its own keeps the names of functions
-/// of its adapters short.
+/// Iterates over events in the order of their first definition. A named type keeps symbol names
+/// short.
 #[derive(Clone)]
-pub(crate) struct Events<'a> {
+pub(crate) struct EventIter<'a> {
     permanent: slice::Iter<'a, Arc<Event>>,
     defined: slice::Iter<'a, Defined>,
 }
 
-impl<'a> Iterator for Events<'a> {
+impl<'a> Iterator for EventIter<'a> {
     type Item = &'a Arc<Event>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -159,15 +157,15 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// The files of all events.
+/// The directories of all events in an instance.
 pub(crate) struct Files {
     /// The permanent events.
     permanent: Option<Permanent>,
-    /// One for each other event, in the order of their first definition.
+    /// The other events with their directories, in the order of their first definition.
     events: Vec<Defined>,
     groups: Vec<Arc<Named>>,
-    /// The directory `events`; `None` before the instance has it, and once the module is
-    /// being unloaded.
+    /// The directory `events`; `None` before the instance has one, and while the module is
+    /// unloaded.
     directory: Option<Arc<dyn Directory>>,
     /// Whether the module is being unloaded.
     has_ended: bool,
@@ -185,12 +183,12 @@ impl Files {
         }
     }
 
-    /// Sets the directory that holds the groups' directories.
+    /// Sets the directory `events`.
     pub(super) fn set_directory(&mut self, directory: Option<Arc<dyn Directory>>) {
         self.directory = directory;
     }
 
-    /// Lets no file be created any more.
+    /// Refuses the creation of further files.
     pub(super) fn shut_down(&mut self) {
         self.directory = None;
         self.has_ended = true;
@@ -206,11 +204,10 @@ impl Files {
         self.events.is_empty() && self.groups.is_empty()
     }
 
-    /// Returns the events, in the order of their first definition: the permanent ones are the
-    /// first.
-    pub(super) fn events(&self) -> Events<'_> {
+    /// Returns the events in the order of their first definition; the permanent ones come first.
+    pub(super) fn events(&self) -> EventIter<'_> {
         let permanent = self.permanent.as_deref().map(|events| &events[..]);
-        Events {
+        EventIter {
             permanent: permanent.unwrap_or_default().iter(),
             defined: self.events.iter(),
         }
@@ -221,12 +218,12 @@ impl Files {
         self.permanent.as_ref()
     }
 
-    /// Creates the groups of `permanent` events, the only ones so far.
+    /// Creates the groups of `permanent` events, before any other event exists.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `ENODEV` once the module is being unloaded. Then some are left, which are
-    /// dropped with this.
+    /// `ENOMEM`; `ENODEV` while the module is unloaded. The groups created so far are removed when
+    /// this is dropped.
     pub(super) fn make_permanent(&mut self, permanent: &Permanent) -> Result {
         for event in permanent.iter() {
             let name = &event.format.group;
@@ -240,7 +237,7 @@ impl Files {
         Ok(())
     }
 
-    /// Creates the groups of the ready-made events that have tracepoints among `points`.
+    /// Creates the groups of the ready-made events whose tracepoints are in `points`.
     ///
     /// # Errors
     ///
@@ -263,9 +260,9 @@ impl Files {
         Ok(())
     }
 
-    /// Creates the files of `events`, which are new. Pass the result to [`Files::accept`] or
-    /// [`Files::discard`]. `removed` has room for what may be removed. While an instance is being
-    /// made none are: it gets those of all events with its directory.
+    /// Creates the directories of new `events`. Pass the result to [`Files::accept`] or
+    /// [`Files::discard`]; `removed` must have room for it. While an instance is being made,
+    /// creates none: [`Registry::set_directory`] creates them later.
     ///
     /// # Errors
     ///
@@ -305,7 +302,7 @@ impl Files {
         })
     }
 
-    /// Moves to `removed` what [`Files::make`] has made.
+    /// Moves the result of [`Files::make`] to `removed`.
     pub(super) fn discard(&mut self, made: Vec<Defined>, removed: &mut Removed) {
         for defined in made {
             removed.add(defined);
@@ -313,7 +310,7 @@ impl Files {
         self.remove_empty_groups(removed);
     }
 
-    /// Returns the group `name`; makes it if there is none.
+    /// Returns group `name`, which is created if needed.
     fn group(&mut self, name: &CStr) -> Result<Arc<Named>> {
         let mut groups = self.groups.iter();
         if let Some(known) = groups.find(|group| *group.name == *name) {
@@ -323,7 +320,7 @@ impl Files {
         self.add_group(name, 0, |name| events.group(name))
     }
 
-    /// Adds the group `name` with so many directories of events, which `make` makes.
+    /// Adds group `name`, which `make` creates with directories of `events` events.
     fn add_group(
         &mut self,
         name: &CStr,
@@ -332,7 +329,7 @@ impl Files {
     ) -> Result<Arc<Named>> {
         self.groups.reserve(1)?;
         let name = CString::try_from(name)?;
-        // Nothing fails once the directory is made: it may not be dropped here.
+        // Allocate first: the directory may not be dropped here.
         let room = UniqueArc::<Named>::new_uninit(GFP_KERNEL)?;
         let directory = make(&name)?;
         let group: Arc<Named> = room
@@ -347,22 +344,22 @@ impl Files {
         Ok(group)
     }
 
-    /// Adds `made`, which [`Files::make`] returned.
+    /// Adds the result of [`Files::make`].
     pub(super) fn accept(&mut self, made: Vec<Defined>, removed: &mut Removed) {
         for defined in made {
-            // `make` has reserved the room.
+            // `make` has reserved the memory.
             let _ = self.events.push(defined);
         }
         self.remove_empty_groups(removed);
     }
 
-    /// Moves the files of the events for which `is_gone` returns true to `removed`, which has room.
+    /// Moves the directories of events that `is_gone` selects to `removed`, which has room.
     pub(super) fn remove(&mut self, is_gone: impl Fn(&Event) -> bool, removed: &mut Removed) {
         let is_gone = |defined: &Defined| is_gone(&defined.event);
         take_where(&mut self.events, is_gone, |gone| removed.add(gone));
     }
 
-    /// Gives the files of `former` to `event`, which has the same names.
+    /// Hands the directory of `former` to `event`, which has the same names.
     pub(super) fn hand_over(&mut self, former: &Arc<Event>, event: &Arc<Event>) {
         let mut all = self.events.iter_mut();
         if let Some(defined) = all.find(|defined| Arc::ptr_eq(&defined.event, former)) {
@@ -371,7 +368,7 @@ impl Files {
         }
     }
 
-    /// Moves the groups without events to `removed`, which has room.
+    /// Moves groups without events to `removed`, which has room.
     fn remove_empty_groups(&mut self, removed: &mut Removed) {
         let is_empty = |group: &Arc<Named>| group.events.load(Ordering::Relaxed) == 0;
         take_where(&mut self.groups, is_empty, |group| {

@@ -16,8 +16,8 @@ use crate::{
     events::{event::Event, event_file::InstanceId},
     hit::{
         action::{Action, ActionKind},
-        linked::Linked,
-        receives::ReceivesValues,
+        inter_event::InterEventHistogram,
+        sinks::ValueSink,
     },
     kapi::{
         percpu::{self, PerCpu},
@@ -49,18 +49,18 @@ fn allocated(spec: Spec, is_paused: bool) -> Result<Arc<Histogram>> {
     let own = PerCpu::new(|cpu| Ok(spec.own_table(percpu::is_present(cpu))?))?;
     let shared = spec.shared_table(&own)?;
     Ok(Arc::new(
-        Histogram::linked(spec, (own, shared), is_paused)?,
+        Histogram::inter_event(spec, (own, shared), is_paused)?,
         GFP_KERNEL,
     )?)
 }
 
-/// What becomes of a trigger.
+/// The outcome of parsing a trigger.
 enum Chosen {
-    /// The histogram with this index is removed.
+    /// Remove the histogram with this index, if there is one.
     Remove(Option<usize>),
-    /// Another one has to be set first.
+    /// Another histogram must be set first.
     Before(FieldHistogram),
-    /// This.
+    /// Any other change.
     Decided(Decision),
 }
 
@@ -68,7 +68,7 @@ fn failed(error: Error) -> Refusal {
     Refusal::registration(errno(error), 0)
 }
 
-/// A histogram that is set.
+/// An existing histogram.
 pub(super) struct HistTrigger {
     pub(super) event: Arc<Event>,
     pub(super) histogram: Arc<Histogram>,
@@ -77,7 +77,6 @@ pub(super) struct HistTrigger {
 }
 
 impl HistTrigger {
-    /// Returns its filter.
     pub(super) fn filter(&self) -> Option<&[u8]> {
         self.action.filter().map(Filter::text)
     }
@@ -110,8 +109,8 @@ impl Registry {
         Ok(hists)
     }
 
-    /// Removes all histograms of `event` in `instance`; as in the kernel none, if another
-    /// one refers to a variable of theirs.
+    /// Removes all histograms of `event` in `instance`. As in the kernel, removes none if another
+    /// histogram refers to a variable of one.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl Registry {
         self.remove_unneeded(instance, event)
     }
 
-    /// Does what a trigger `hist:TEXT` of `event` in `instance` requests.
+    /// Executes the trigger `hist:TEXT` of `event` in `instance`.
     ///
     /// # Errors
     ///
@@ -148,19 +147,19 @@ impl Registry {
                 Ok(Some(needed)) => needed,
                 Err(refusal) => break Err(refusal),
             };
-            // With it the trigger is parsed anew.
+            // Parse the trigger again, now that the histogram exists.
             if let Err(refusal) = self.set_needed(instance, &needed) {
                 break Err(refusal);
             }
         };
         if removes || result.is_err() {
-            // Where that fails some are left, which do no harm.
+            // If this fails, unused histograms remain, which do no harm.
             let _ = self.remove_unneeded(instance, event);
         }
         result
     }
 
-    /// Sets a histogram that another one needs.
+    /// Sets a histogram that another one requires.
     fn set_needed(&mut self, instance: InstanceId, needed: &FieldHistogram) -> Result<(), Refusal> {
         let Some(event) = self
             .triggered_with(instance, &needed.group, &needed.event)
@@ -178,8 +177,8 @@ impl Registry {
             .map_err(|refusal| needed.refused(&refusal))
     }
 
-    /// Changes one histogram, which exists for the sake of another if it `is_of_field`. Returns
-    /// what has to be set before; then nothing has changed.
+    /// Executes one trigger; `is_of_field` if the histogram saves a field for another one. Returns
+    /// a histogram that must be set first, and then has changed nothing.
     fn change_one(
         &mut self,
         instance: InstanceId,
@@ -215,7 +214,7 @@ impl Registry {
                     if !histogram.spec().finds_alike(first, layout) {
                         return Err(Refusal::new(Kind::NamedMismatch, text.at));
                     }
-                    // Before it counts the hits of this event, too.
+                    // Pause it first: it also counts the hits of this event from the next step on.
                     let was_paused = histogram.is_paused();
                     histogram.set_paused(was_paused || is_paused);
                     let result = self.count_in(instance, event, (&histogram, filter), is_of_field);
@@ -241,12 +240,12 @@ impl Registry {
                     return Ok(None);
                 };
                 if former.var_table().is_some() {
-                    former.clear_linked(rcu::synchronize);
-                    // No module goes meanwhile: that takes the registry lock.
+                    former.clear_inter_event(rcu::synchronize);
+                    // The registry lock is held, so no module is unloaded meanwhile.
                     former.begin(self.gone_code(instance));
                     return Ok(None);
                 }
-                // They are alike but for the size.
+                // They differ in size only.
                 request.spec.size = former.spec().size;
                 let new = counting(request.spec, former.is_paused(), text.at)?;
                 new.begin(self.gone_code(instance));
@@ -256,13 +255,14 @@ impl Registry {
         Ok(None)
     }
 
-    /// Returns when a histogram begins that is made now.
+    /// Returns the number of unloaded code ranges at which a new histogram begins,
+    /// see [`FormerCode`](crate::former_code::FormerCode).
     fn gone_code(&self, instance: InstanceId) -> u64 {
         let instance = self.instances.get(instance);
         instance.map_or(0, |instance| instance.former_code.gone())
     }
 
-    /// Parses a trigger of `event`, and says what becomes of it among `hists`.
+    /// Parses a trigger of `event`, and compares it with the existing `hists`.
     #[inline(never)]
     fn choose<'a>(
         &self,
@@ -310,7 +310,7 @@ impl Registry {
             .map_err(failed)
     }
 
-    /// Adds the trigger of `event` that counts in `histogram` what `filter` accepts.
+    /// Adds a trigger to `event` that counts hits accepted by `filter` in `histogram`.
     fn count_in(
         &mut self,
         instance: InstanceId,
@@ -321,27 +321,28 @@ impl Registry {
         let what = match histogram.var_table() {
             None => ActionKind::Count(histogram.clone()),
             Some(_) => {
-                let receiver = |name: &[u8]| -> Option<Arc<dyn ReceivesValues>> {
+                let sink = |name: &[u8]| -> Option<Arc<dyn ValueSink>> {
                     Some(self.definitions.synthetic(name)?.clone())
                 };
                 let snapshots = self.instances.get(instance)?.snapshots.clone();
                 let shared = (snapshots, self.definitions.nesting());
-                let linked = Linked::new(histogram.clone(), receiver, shared, is_of_field)?;
-                ActionKind::Linked(Arc::new(linked, GFP_KERNEL)?)
+                let inter_event =
+                    InterEventHistogram::new(histogram.clone(), sink, shared, is_of_field)?;
+                ActionKind::InterEvent(Arc::new(inter_event, GFP_KERNEL)?)
             }
         };
         let action = Action::new(what, filter, Count::Unlimited)?;
         self.add_trigger(instance, event, action, None)
     }
 
-    /// Removes the histograms that exist for the sake of others, none of which is there any
-    /// more. `event` is any event.
+    /// Removes histograms that saved a field for another one, which has been removed. `event` may
+    /// be any event.
     pub(super) fn remove_unneeded(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
         loop {
             let hists = self.hist_triggers(instance, event)?;
             let mut of_fields = hists.iter().filter(|it| {
-                let linked = it.action.linked();
-                linked.is_some_and(|linked| linked.is_of_field)
+                let inter_event = it.action.inter_event();
+                inter_event.is_some_and(|inter_event| inter_event.is_of_field)
             });
             let Some(unneeded) = of_fields.find(|it| !is_referred_to(it, &hists)) else {
                 return Ok(());
@@ -351,8 +352,8 @@ impl Registry {
         }
     }
 
-    /// Makes `new` count in place of `former`, in all events that share it. On an error some
-    /// events may still count in `former`, which is not shown any more by the others.
+    /// Replaces `former` by `new` in all events that share it. After an error some events may still
+    /// count in `former`, although the others show `new`.
     fn replace(
         &mut self,
         instance: InstanceId,
@@ -390,8 +391,8 @@ fn counts_in(action: &Action, histogram: &Arc<Histogram>) -> bool {
     own.is_some_and(|own| Arc::ptr_eq(own, histogram))
 }
 
-/// Returns whether another one of `all` refers to a variable of `it`. As in the kernel, it
-/// itself may.
+/// Returns whether another histogram of `all` refers to a variable of `it`. As in the kernel, `it`
+/// may refer to its own.
 fn is_referred_to(it: &HistTrigger, all: &[HistTrigger]) -> bool {
     let Some(table) = it.histogram.var_table() else {
         return false;
@@ -402,19 +403,19 @@ fn is_referred_to(it: &HistTrigger, all: &[HistTrigger]) -> bool {
     others.any(|other| other.histogram.spec().refers_to(table))
 }
 
-/// The instance around a histogram of an event.
+/// The [`HistScope`] of a histogram in an instance.
 pub(super) struct InstanceScope<'a> {
     registry: &'a Registry,
     event: &'a Event,
     instance: InstanceId,
-    /// Whether the histogram is to be removed: then events that it names may have gone.
+    /// Whether the histogram is to be removed. Then events that it names may no longer exist.
     removes: bool,
     known: Vec<KnownHistogram<'a>>,
 }
 
 impl<'a> InstanceScope<'a> {
-    /// Makes what a histogram of `event` knows, which is set, or which the trigger `removes`;
-    /// `hists` are the [histograms that are set](Registry::hist_triggers).
+    /// Makes the scope of a histogram of `event`; `removes` if it is to be removed. `hists` is the
+    /// result of [`Registry::hist_triggers`].
     pub(super) fn new(
         registry: &'a Registry,
         (instance, event): (InstanceId, &'a Event),
@@ -459,7 +460,7 @@ impl HistScope for InstanceScope<'_> {
     }
 
     fn synthetic(&self, name: &[u8]) -> Option<&[SynthField]> {
-        let receiver = self.registry.definitions.synthetic(name)?;
-        Some(receiver.fields())
+        let caused_event = self.registry.definitions.synthetic(name)?;
+        Some(caused_event.fields())
     }
 }

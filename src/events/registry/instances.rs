@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the registry knows of the instances.
+//! The registry's part of each instance.
 //!
-//! An event is defined for all instances; in each it is an [`EventFile`].
+//! An event is defined for all instances; in each of them it has an [`EventFile`].
 
 mod active_plan;
 
@@ -27,33 +27,32 @@ use crate::{
 use core::{ops::Range, ptr};
 use kernel::{prelude::*, sync::Arc};
 
-/// What the registry knows of an instance.
 pub(crate) struct InInstance {
     /// The buffer in which events are recorded.
     pub(super) buffer: Arc<Buffer>,
-    /// The formats of the events that may be in it.
+    /// The formats of events that may have records in the buffer.
     pub(super) formats: Arc<Formats>,
-    /// What the addresses in them mean.
+    /// Code that was unloaded: an address in an older record may mean it.
     pub(crate) former_code: Arc<FormerCode>,
-    /// Takes the snapshots of triggers. As its drop takes the readers' lock, it is dropped
-    /// without the registry's.
+    /// Takes snapshots for triggers. Its drop takes the readers' lock, so it must not happen under
+    /// the registry lock.
     pub(super) snapshots: Arc<Snapshots>,
-    /// The event of what users write into the buffer.
+    /// The event `print`.
     pub(crate) marks: Arc<Marks>,
-    /// The files of the events.
+    /// The directories of the events.
     pub(super) files: Files,
-    /// The plan of the events that record all hits.
+    /// The plan of events that record all hits.
     recording: Arc<Plan>,
     /// The tasks whose hits count; `None` for all tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
     /// The stacks that are recorded behind each record.
     pub(super) stacks: Stacks,
-    /// The events that are enabled once their modules are loaded.
+    /// Events that will be enabled when their modules are loaded.
     pub(crate) awaited: AwaitedEvents,
 }
 
 impl InInstance {
-    /// Makes what the registry knows of an instance with `buffer`, without events.
+    /// Makes the registry's part of an instance with `buffer`, without events.
     ///
     /// # Errors
     ///
@@ -73,7 +72,7 @@ impl InInstance {
         })
     }
 
-    /// Makes a disabled event that records the hits that `filter` accepts.
+    /// Makes a disabled event file with `filter`.
     ///
     /// # Errors
     ///
@@ -92,21 +91,20 @@ impl InInstance {
     }
 }
 
-/// The instances.
 pub(crate) struct Instances {
-    /// The instance of the top directory.
+    /// The top directory's instance.
     top: InInstance,
-    /// The others, by [`InstanceId`] from 1 on.
+    /// The other instances; index 0 has [`InstanceId`] 1.
     others: Vec<Option<InInstance>>,
-    /// The plan of the events that no instance needs: their hits are not recorded. An event that
-    /// is disarmed may still be hit, as calls that a return probe follows return later.
+    /// The plan of events that no instance needs: records nothing. A disarmed return probe may
+    /// still be hit by calls in flight.
     off: Arc<Plan>,
-    /// The number of changes so far.
+    /// The number of changes of plans so far.
     changes: u64,
 }
 
 impl Instances {
-    /// There is only the instance of the top directory.
+    /// Makes the set of instances with `top` only.
     ///
     /// # Errors
     ///
@@ -115,33 +113,31 @@ impl Instances {
         Ok(Self {
             top,
             others: Vec::new(),
-            off: Plan::of_several(Vec::new())?,
+            off: Plan::per_instance(Vec::new())?,
             changes: 0,
         })
     }
 
-    /// Returns that of the top directory.
+    /// Returns the top directory's instance.
     pub(crate) fn top(&self) -> &InInstance {
         &self.top
     }
 
-    /// Makes `events` those that are defined until the module goes. There is no other instance
-    /// than that of the top directory yet.
+    /// Adds the permanent `events`. Only the top directory's instance exists yet.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and the errors of creating files; then there are none.
+    /// `ENOMEM`, and the errors of creating files; then nothing is added.
     pub(super) fn make_permanent(&mut self, events: &Permanent) -> Result {
         self.top.files.make_permanent(events)
     }
 
-    /// Returns the events, in the order of their first definition.
+    /// Returns the events in the order of their first definition.
     pub(super) fn events(&self) -> impl Iterator<Item = &Arc<Event>> {
         self.top.files.events()
     }
 
-    /// Returns all events that can have triggers in `instance`: the defined ones, and
-    /// the one of marks.
+    /// Returns all events that can have triggers in `instance`: the defined ones, and `print`.
     pub(super) fn triggered(&self, instance: InstanceId) -> impl Iterator<Item = &Arc<Event>> {
         let instance = self.get(instance).ok();
         let marks = instance.map(|instance| &instance.marks.event);
@@ -155,14 +151,14 @@ impl Instances {
         Iterator::chain(self.events(), marks).any(|defined| ptr::eq(&**defined, event))
     }
 
-    /// Returns the instances, that of the top directory first.
+    /// Returns the instances, the top directory's first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (InstanceId, &InInstance)> {
         let others = self.others.iter().enumerate();
         let others = others.filter_map(|(index, other)| Some((id(index), other.as_ref()?)));
         Iterator::chain(core::iter::once((InstanceId::TOP, &self.top)), others)
     }
 
-    /// Returns the instances, that of the top directory first, to change them.
+    /// Like [`Instances::iter`], mutable.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut InInstance> {
         let others = self.others.iter_mut().filter_map(Option::as_mut);
         Iterator::chain(core::iter::once(&mut self.top), others)
@@ -183,7 +179,7 @@ impl Instances {
         }
     }
 
-    /// Returns `instance`, to change it.
+    /// Like [`Instances::get`], mutable.
     ///
     /// # Errors
     ///
@@ -198,7 +194,7 @@ impl Instances {
         }
     }
 
-    /// Returns the numbers of all instances.
+    /// Returns the ids of all instances.
     ///
     /// # Errors
     ///
@@ -211,7 +207,7 @@ impl Instances {
         Ok(ids)
     }
 
-    /// Returns the buffers with the formats of the events that may be in them.
+    /// Returns each buffer with the formats of its records.
     ///
     /// # Errors
     ///
@@ -224,7 +220,7 @@ impl Instances {
         Ok(buffers)
     }
 
-    /// Makes a disabled event for each instance. `filter` returns the filter there.
+    /// Makes a disabled event file for each instance; `filter` returns its filter.
     ///
     /// # Errors
     ///
@@ -246,7 +242,7 @@ impl Instances {
         Ok(files)
     }
 
-    /// Makes room for the formats of `new` events, and of `gone` events that are removed.
+    /// Reserves memory for formats of `new` events and of `gone` events that are removed.
     ///
     /// # Errors
     ///
@@ -258,7 +254,7 @@ impl Instances {
         Ok(())
     }
 
-    /// Adds the format of a new event, for which there is room.
+    /// Adds the format of a new event; there is room.
     pub(super) fn add_format(&self, event: &Event) {
         for (_, instance) in self.iter() {
             instance.formats.add(event.format.clone());
@@ -274,22 +270,22 @@ impl Instances {
         }
     }
 
-    /// Notes that code has come to `range`, see [`FormerCode::coming`].
+    /// Notes new code at `range`, see [`FormerCode::coming`].
     pub(super) fn code_comes(&self, range: Range<u64>) {
         for (_, instance) in self.iter() {
             instance.former_code.coming(range.clone());
         }
     }
 
-    /// Notes that the code at `range` goes, see [`FormerCode::going`].
+    /// Notes that code at `range` is unloaded, see [`FormerCode::going`].
     pub(super) fn code_goes(&self, range: Range<u64>) {
         for (_, instance) in self.iter() {
             instance.former_code.going(range.clone());
         }
     }
 
-    /// Makes room in `removed` for what [`Files::make`](Files::make) of `new` events
-    /// and the removal of `gone` events can remove, in all instances.
+    /// Reserves memory in `removed`, in all instances, for the result of [`Files::make`] for `new`
+    /// events and the removal of `gone` events.
     ///
     /// # Errors
     ///
@@ -304,7 +300,7 @@ impl Instances {
         removed.reserve(events, groups)
     }
 
-    /// Returns a number that no instance has, for which there is room.
+    /// Returns an unused instance id, and reserves memory for it.
     pub(super) fn free_id(&mut self) -> Result<InstanceId> {
         if let Some(index) = self.others.iter().position(Option::is_none) {
             return Ok(id(index));
@@ -313,8 +309,8 @@ impl Instances {
         Ok(id(self.others.len().wrapping_sub(1)))
     }
 
-    /// Makes `instance` the one with the number `id`, which is not that of the top directory, and
-    /// returns the former one.
+    /// Sets or removes the instance with number `id`, which is not the top directory's; returns the
+    /// former one.
     pub(super) fn set(
         &mut self,
         id: InstanceId,
@@ -325,7 +321,7 @@ impl Instances {
     }
 }
 
-/// Returns the number of the instance at `index` of the others.
+/// Returns the id of the instance at `index` of `others`.
 fn id(index: usize) -> InstanceId {
     InstanceId(index.wrapping_add(1))
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events in modules that come and go, and those that are enabled once their module is loaded.
+//! Events in modules that are loaded and unloaded, and events that wait to be enabled until their
+//! module is loaded.
 
 use super::Registry;
 use crate::{
@@ -16,20 +17,20 @@ use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
-    /// Registers the probes that wait for the module `name`, which is loaded now, and
-    /// arms those of enabled events; and of those that instances await, which it enables.
+    /// Handles loading of module `name`: registers the probes that wait for it, arms those of
+    /// enabled events, and enables the events that instances await.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_coming(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
-        // Before anything is armed there.
+        // This must precede arming probes in the module.
         memory.each(false, &mut |range| self.instances.code_comes(range));
         self.definitions.module_coming(name, &self.arming);
         self.enable_awaited(name);
         self.watch();
     }
 
-    /// Unregisters the probes in the init code of the module `name`. That code has run
-    /// and is about to be freed; the probes wait until the module is loaded again.
+    /// Handles the end of module `name`'s init function: its code is about to be freed, so
+    /// unregisters the probes in it. They wait until the module is loaded again.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_live(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
@@ -38,8 +39,8 @@ impl Registry {
         memory.each(true, &mut |range| self.instances.code_goes(range));
     }
 
-    /// Unregisters the probes in the module `name`, which is about to be unloaded. They
-    /// wait until it is loaded again.
+    /// Handles unloading of module `name`: unregisters the probes in it. They wait until the module
+    /// is loaded again.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_going(&mut self, name: &[u8], memory: &ModuleMemory<'_>) {
@@ -47,7 +48,7 @@ impl Registry {
         memory.each(false, &mut |range| self.instances.code_goes(range));
     }
 
-    /// Returns the events that `names` means and that have a probe in its module, each once.
+    /// Returns the events that match `names` and have a probe in its module, each once.
     ///
     /// # Errors
     ///
@@ -63,7 +64,8 @@ impl Registry {
         )
     }
 
-    /// Returns the events that `which` selects with a probe that `has` selects, each once.
+    /// Returns the events that `which` selects and that have a probe which `has` selects, each
+    /// once.
     fn with_probes(
         &self,
         which: &dyn Fn(&Event) -> bool,
@@ -85,8 +87,8 @@ impl Registry {
         Ok(events)
     }
 
-    /// Enables and disables the events for which something is decided in `instance`, and
-    /// lets it await `awaited`, if that is given: all of it or, if anything fails, nothing.
+    /// Enables and disables events as decided, in `instance`, and replaces its awaited events by
+    /// `awaited`, if given. All of it or, if anything fails, nothing.
     ///
     /// # Errors
     ///
@@ -100,7 +102,7 @@ impl Registry {
         awaited: Option<AwaitedEvents>,
     ) -> Result {
         let is = |event: &Event, on: bool| decided.of(event.names().0, event.names().1) == Some(on);
-        // What is undone if the rest fails.
+        // To be undone if a later step fails.
         let mut enabled = Vec::new();
         self.instances.get(instance)?;
         if decided.any(true) {
@@ -115,7 +117,7 @@ impl Registry {
         if decided.any(false) {
             if let Err(error) = self.set_enabled(instance, |event| is(event, false), false) {
                 let is_enabled = |event: &Event| enabled.binary_search(&event.id()).is_ok();
-                // As it was, as far as that is possible.
+                // Restore the former state, as far as possible.
                 let _ = self.set_enabled(instance, is_enabled, false);
                 return Err(error);
             }
@@ -126,8 +128,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Enables the events in the module `name`, which is loaded now, that instances await. As
-    /// nobody waits for the result, the log has what fails.
+    /// Enables the events in module `name`, which has been loaded, that instances await. Logs
+    /// failures, as there is no caller to report them to.
     ///
     /// Context: process, may sleep.
     pub(super) fn enable_awaited(&mut self, name: &[u8]) {
@@ -149,7 +151,7 @@ impl Registry {
     }
 
     fn enable_awaited_in(&mut self, instance: InstanceId, name: &[u8]) -> Result {
-        // The words are read while the events change.
+        // Taken out, because it is read while the events change.
         let mut awaited = mem::take(&mut self.instances.get_mut(instance)?.awaited);
         let result = self.enable_named(instance, &awaited, name);
         awaited.forget_module(name);
@@ -157,8 +159,8 @@ impl Registry {
         result
     }
 
-    /// Enables the events in the module `name` that `awaited` has: all at once, or, if that fails,
-    /// those of which it is possible.
+    /// Enables the events in module `name` that match `awaited`: all at once or, if that fails,
+    /// each that can be.
     fn enable_named(
         &mut self,
         instance: InstanceId,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Removing the events of an owner.
+//! Removes the events of an owner.
 
 use super::{files::Removed, write::Write, Registry};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// A trigger, with its event and the event that it switches.
+/// A trigger to remove, with its event and the event that it enables or disables.
 struct OwnedTrigger {
     event: Arc<Event>,
     action: Arc<Action>,
@@ -20,9 +20,9 @@ struct OwnedTrigger {
 }
 
 impl Registry {
-    /// Removes the events of `owner`, enabled or not, their triggers, and the triggers of other
-    /// events that have to do with them. If it cannot, as without memory, it leaves the events to
-    /// everybody, perhaps without some of these triggers, and tells the log.
+    /// Removes the events of `owner`, enabled or not, with their triggers and the triggers of other
+    /// events that involve them. If that fails, as without memory, the events stay without an
+    /// owner, maybe without some of these triggers, and the log says so.
     ///
     /// Context: process, may sleep.
     pub(crate) fn remove_owned(&mut self, owner: &Arc<Owner>, removed: &mut Removed) {
@@ -55,9 +55,9 @@ impl Registry {
         removed.map_err(|refusal| error_of(&refusal))
     }
 
-    /// Returns the triggers in `instance` that have to do with the events that `which`
-    /// selects: theirs, those that switch, emit or match them, and those that refer to variables of
-    /// histograms that go with these.
+    /// Returns the triggers in `instance` that involve events which `which` selects: their own;
+    /// those that enable, disable, emit or match them; and those that refer to variables of removed
+    /// histograms.
     fn triggers_of(
         &self,
         instance: InstanceId,
@@ -87,17 +87,16 @@ impl Registry {
         Ok(triggers)
     }
 
-    /// Returns whether `action` of `instance` emits a synthetic event that `which` selects,
-    /// or acts when one that it selects matches.
+    /// Returns whether `action` of `instance` emits or matches an event that `which` selects.
     fn names(&self, instance: InstanceId, action: &Action, which: impl Fn(&Event) -> bool) -> bool {
-        let Some(linked) = action.linked() else {
+        let Some(inter_event) = action.inter_event() else {
             return false;
         };
         let is_meant = |group: &[u8], event: &[u8]| {
             let event = self.triggered_with(instance, group, event);
             event.is_some_and(|event| which(event))
         };
-        let mut all = linked.histogram.spec().actions().iter();
+        let mut all = inter_event.histogram.spec().actions().iter();
         all.any(|action| {
             let emits = action.sort == ActionSort::Trace;
             (emits && is_meant(SYNTHETIC_GROUP, &action.event))
@@ -107,7 +106,7 @@ impl Registry {
         })
     }
 
-    /// Adds to `triggers`, which go, those that refer to a variable which no hit sets any more.
+    /// Adds to `triggers` those that refer to a variable which will not be set any more.
     fn add_referring(&self, instance: InstanceId, triggers: &mut Vec<OwnedTrigger>) -> Result {
         let Some(first) = triggers.first() else {
             return Ok(());
@@ -119,14 +118,14 @@ impl Registry {
             goes.push(triggers.iter().any(is_it))?;
         }
         let mut looked = 0;
-        // Those that are added here are looked at, too.
+        // The loop also visits the triggers that it adds.
         while let Some(trigger) = triggers.get(looked) {
             looked = looked.saturating_add(1);
             let Some(histogram) = trigger.action.counts().cloned() else {
                 continue;
             };
             let with_goes = || Iterator::zip(hists.iter(), goes.iter());
-            // Another event may count in the same one.
+            // Another event may share the histogram.
             let is_left =
                 with_goes().any(|(it, &goes)| !goes && Arc::ptr_eq(&it.histogram, &histogram));
             let Some(table) = histogram.var_table().filter(|_| !is_left) else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The probes of the registry, in the order of their definition.
+//! The set of probes, in the order of definition.
 
 use crate::{
     engine::definition::{
@@ -14,22 +14,21 @@ use crate::{
 use core::{mem, slice};
 use kernel::sync::Arc;
 
-/// The probes of the registry, in the order of their definition.
 pub(super) struct Set {
     slots: Vec<SetSlot>,
-    /// What the names of the probes are, for those that are not there.
+    /// The names of the probes, to recognise new names quickly.
     names: NameBits,
 }
 
-/// A probe of the set, with what a write must know of each: it is kept here, so that a
-/// write looks at the probes that it concerns, and at no other.
+/// A probe in the set. Copies of some of its properties let a write skip the probes that it does
+/// not concern.
 struct SetSlot {
     names: Digest,
-    /// The number of the last write that deleted it.
+    /// The last write that deleted it.
     deleted: u64,
     /// [`Probe::original`].
     original: Option<Original>,
-    /// The kind of a probe in a module.
+    /// The kind, if the probe is in a module.
     in_module: Option<ProbeKind>,
     probe: Arc<Probe>,
 }
@@ -47,7 +46,7 @@ impl SetSlot {
     }
 }
 
-/// The probes that have the names of a definition.
+/// The probes with the names of a definition.
 pub(super) struct Namesakes<'a> {
     slots: slice::Iter<'a, SetSlot>,
     wanted: Digest,
@@ -91,12 +90,12 @@ impl Set {
         self.slots.iter().map(|slot| &slot.probe)
     }
 
-    /// Returns what stood at the locations of the probes, as far as that is known.
+    /// Returns the known original instruction bytes at the probes' locations.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Original> {
         self.slots.iter().filter_map(|slot| slot.original.as_ref())
     }
 
-    /// Returns the kinds of the probes that lie in modules.
+    /// Returns the kinds of probes in modules.
     pub(super) fn in_modules(&self) -> impl Iterator<Item = ProbeKind> + Clone + '_ {
         self.slots.iter().filter_map(|slot| slot.in_module)
     }
@@ -106,14 +105,13 @@ impl Set {
         self.slots.get(index).map(|slot| &slot.probe)
     }
 
-    /// Replaces the probe at `index` by `probe`, of the same event, and returns it.
+    /// Replaces the probe at `index` by `probe` of the same event. Returns the former probe.
     pub(super) fn replace(&mut self, index: usize, probe: Arc<Probe>) -> Option<Arc<Probe>> {
         let slot = self.slots.get_mut(index)?;
         Some(mem::replace(slot, SetSlot::new(probe)).probe)
     }
 
-    /// Returns the probes that have the names of `definition`, without those that the
-    /// write with the number `write` has deleted.
+    /// Returns the probes with the names of `definition`, except those that `write` has deleted.
     pub(super) fn named<'a>(&'a self, definition: &'a Definition, write: u64) -> Namesakes<'a> {
         let wanted = Digest::of(definition);
         let slots = match self.names.may_have(wanted) {
@@ -128,19 +126,18 @@ impl Set {
         }
     }
 
-    /// Returns whether there is a probe that has the names of `definition`.
+    /// Returns whether a probe has the names of `definition`.
     pub(super) fn has(&self, definition: &Definition) -> bool {
         self.named(definition, NO_WRITE).next().is_some()
     }
 
-    /// Returns the probes that the write with the number `write` has deleted.
+    /// Returns the probes that `write` has deleted.
     pub(super) fn deleted(&self, write: u64) -> impl Iterator<Item = &Arc<Probe>> {
         let slots = self.slots.iter().filter(move |slot| slot.deleted == write);
         slots.map(|slot| &slot.probe)
     }
 
-    /// Returns the indices and the probes that `deletion` matches, without those that the
-    /// write with the number `write` has deleted.
+    /// Returns indices and probes that match `deletion`, except those that `write` has deleted.
     pub(super) fn matching<'a>(
         &'a self,
         deletion: &'a Deletion,
@@ -154,14 +151,14 @@ impl Set {
         probes.filter(|(_, probe)| deletion.matches(probe.definition()))
     }
 
-    /// Notes that the write with the number `write` deletes the probe at `index`.
+    /// Notes that `write` deletes the probe at `index`.
     pub(super) fn delete(&mut self, index: usize, write: u64) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.deleted = write;
         }
     }
 
-    /// Makes room for `additional` probes.
+    /// Reserves memory for `additional` probes.
     ///
     /// # Errors
     ///
@@ -173,18 +170,18 @@ impl Set {
         self.slots.reserve(additional)
     }
 
-    /// Adds a probe, for which there is room.
+    /// Adds a probe; there is room.
     pub(super) fn push(&mut self, probe: Arc<Probe>) {
         let slot = SetSlot::new(probe);
         self.names.add(slot.names);
         let _ = self.slots.push(slot);
     }
 
-    /// Takes the probe at `index` out of the set.
+    /// Removes the probe at `index` from the set.
     pub(super) fn take(&mut self, index: usize) -> Option<Arc<Probe>> {
         let taken = self.slots.take(index).map(|slot| slot.probe);
         if self.slots.is_empty() {
-            // It keeps the room, which may be reserved for others.
+            // The set keeps the memory.
             self.names.clear();
         }
         taken
@@ -200,13 +197,12 @@ impl Set {
         self.names = NameBits::new();
     }
 
-    /// Takes the last probe out of the set.
+    /// Removes the last probe from the set.
     pub(super) fn pop(&mut self) -> Option<Arc<Probe>> {
         self.slots.pop().map(|slot| slot.probe)
     }
 
-    /// Takes the probes out of the set that the write with the number `write` has
-    /// deleted, and passes them to `taken`, the latest first.
+    /// Removes the probes that `write` has deleted, and passes them to `taken`, the latest first.
     pub(super) fn take_deleted(&mut self, write: u64, mut taken: impl FnMut(Arc<Probe>)) {
         for index in (0..self.slots.len()).rev() {
             if self
@@ -222,14 +218,13 @@ impl Set {
     }
 }
 
-/// The number of no write.
+/// A number that no write has.
 pub(super) const NO_WRITE: u64 = u64::MAX;
 
-/// A digest of the names of a group and of an event. Different names may have the same
-/// digest.
+/// A hash of the names of a group and an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Digest {
-    // The first to be compared: many events have the same group.
+    // Compared first: many events have the same group.
     event: u32,
     group: u32,
 }
@@ -243,21 +238,20 @@ impl Digest {
     }
 }
 
-/// A set of digests, of which it may have more than were added: a bit for each, or for several.
-///
-/// Most definitions have new names. By this, they are found to be new without a look at each
-/// probe.
+/// A Bloom filter of names, with one hash function. Most definitions have new names; this
+/// recognises them without a look at each probe.
 struct NameBits(Vec<u64>);
 
 impl NameBits {
-    /// Twice as many bits are wrong half as often. With a thousand names, one in eight is.
+    /// With a thousand names, one in eight lookups of a new name is a false positive. Twice the
+    /// bits halve that.
     const BITS: u32 = 8192;
 
     const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Makes room for any number of digests.
+    /// Allocates the filter.
     fn make_room(&mut self) -> Result<(), AllocError> {
         while self.0.len() < (Self::BITS / u64::BITS) as usize {
             self.0.push(0)?;
@@ -265,19 +259,19 @@ impl NameBits {
         Ok(())
     }
 
-    /// Removes all digests, and keeps the room.
+    /// Removes all names, and keeps the memory.
     fn clear(&mut self) {
         self.0.iter_mut().for_each(|word| *word = 0);
     }
 
-    /// Returns the word of a digest, and its bit there.
+    /// Returns the index and the bit of a name.
     fn place(names: Digest) -> (usize, u64) {
         let bit = (names.event ^ names.group.rotate_left(16)) % Self::BITS;
         // CAST: Lossless.
         ((bit / u64::BITS) as usize, 1 << (bit % u64::BITS))
     }
 
-    /// Adds a digest, for which there is room.
+    /// Adds a name; the filter is allocated.
     fn add(&mut self, names: Digest) {
         let (word, bit) = Self::place(names);
         if let Some(word) = self.0.get_mut(word) {
@@ -285,14 +279,14 @@ impl NameBits {
         }
     }
 
-    /// Returns whether a digest may have been added.
+    /// Returns false if the name has certainly not been added.
     fn may_have(&self, names: Digest) -> bool {
         let (word, bit) = Self::place(names);
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }
 
-/// The digests that a deletion may mean; `None` matches any.
+/// The hashes that a deletion matches; `None` matches any.
 #[derive(Clone, Copy)]
 struct Wanted {
     group: Option<u32>,
@@ -313,7 +307,7 @@ impl Wanted {
     }
 }
 
-/// The FNV-1a hash of a name. Two names rarely have the same.
+/// The FNV-1a hash of a name.
 fn digest(name: &[u8]) -> u32 {
     name.iter().fold(0x811c_9dc5, |hash, &byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -2,23 +2,25 @@
 
 //! Setting and removing triggers.
 //!
-//! An event that has triggers, or that triggers change, is armed while it is disabled, with a
-//! plan that consults its switch. The plan is active before the event is armed for it, and as
-//! long as it is. An event probe that is armed is such a user, too: an action sends it the hits of
-//! the event that it is attached to.
+//! An event that has triggers, or that triggers enable or disable, is armed even while disabled,
+//! with a plan that consults its switch. The plan becomes active before the event is armed, and
+//! stays active until it is disarmed. The same holds for an event with an armed event probe: an
+//! action sends the event probe its hits.
 
 use super::{instances::Instances, Registry};
 use crate::{
     engine::{
         language::trigger::{EventName, Trigger, TriggerRequest},
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::Plain,
     },
     events::{
         attachment::Attachment,
         event::Event,
         event_file::{InstanceId, PlanParts},
-        similar::suggest_event,
     },
     hit::action::{Action, ActionKind, ActionTarget},
     kapi::stack,
@@ -29,8 +31,8 @@ use core::{iter, ptr};
 use kernel::{prelude::*, sync::Arc};
 
 impl Registry {
-    /// Sets or removes a trigger of `event`, which is defined, in `instance`. A trigger
-    /// that is not set is removed with success, as by the kernel.
+    /// Sets or removes a trigger of `event` in `instance`. As in the kernel, removing a trigger
+    /// that is not set succeeds.
     ///
     /// # Errors
     ///
@@ -78,7 +80,7 @@ impl Registry {
             .map_err(failed)
     }
 
-    /// Returns what `trigger` does in `instance`, and the event that it changes.
+    /// Returns the action of `trigger` in `instance`, and the event that it enables or disables.
     fn what(
         &self,
         instance: InstanceId,
@@ -123,7 +125,7 @@ impl Registry {
         })
     }
 
-    /// Returns the event with these names that can have triggers in `instance`.
+    /// Returns the event `group`/`name`, if it can have triggers in `instance`.
     pub(super) fn triggered_with(
         &self,
         instance: InstanceId,
@@ -153,8 +155,8 @@ impl Registry {
         })
     }
 
-    /// Adds `action` to the triggers of `event` in `instance`; `target` is the event
-    /// that it changes.
+    /// Adds `action` to the triggers of `event` in `instance`; `target` is the event that it
+    /// enables or disables.
     pub(super) fn add_trigger(
         &mut self,
         instance: InstanceId,
@@ -187,8 +189,8 @@ impl Registry {
         result
     }
 
-    /// Activates plans of `event`, with `all` actions, and of `target`, both in
-    /// `instance`, and arms both.
+    /// Activates a plan with `all` actions for `event`, and one for `target`, in `instance`, and
+    /// arms both events.
     pub(super) fn hold(
         &mut self,
         instance: InstanceId,
@@ -216,9 +218,9 @@ impl Registry {
         let is_held = |other: &Event| {
             other.id() == event.id() || target.is_some_and(|target| other.id() == target.id())
         };
-        // What was armed before stays as it is.
+        // Events that were armed before stay armed.
         let result = self.set_armed(&is_held, true);
-        let result = result.and_then(|()| self.link_receivers());
+        let result = result.and_then(|()| self.link_caused_events());
         if result.is_err() {
             self.instances.undo(instance, undone, &self.definitions);
         } else {
@@ -228,8 +230,8 @@ impl Registry {
         result
     }
 
-    /// Removes the trigger of `event` in `instance` that satisfies `is_it`, if there is
-    /// one; `target` is the event that it changes.
+    /// Removes the trigger of `event` in `instance` that `is_it` accepts, if there is one; `target`
+    /// is the event that it enables or disables.
     pub(super) fn remove_trigger(
         &mut self,
         instance: InstanceId,
@@ -254,24 +256,23 @@ impl Registry {
             .activate(instance, changes, &self.definitions);
         if result.is_err() {
             if !is_needed {
-                // As it was.
+                // Restore the former state.
                 let _ = self.set_event_armed(event, true);
             }
             return result;
         }
-        // From now on no hit of `event` changes the target.
+        // From here on no hit of `event` changes the target.
         if let Some(target) = target {
             target.in_instance(instance)?.count_target(false);
-            // Where that fails it keeps its plan, with which it records nothing.
+            // If this fails, the target keeps a plan with which it records nothing.
             let _ = self.release(instance, target);
         }
-        // What is not removed is sent to what is not armed.
-        let _ = self.link_receivers();
+        // Do not send hits to disarmed event probes.
+        let _ = self.link_caused_events();
         Ok(())
     }
 
-    /// Disarms `event`, of which a trigger less in `instance` is a user, if it is not needed
-    /// any more.
+    /// Disarms `event`, which one trigger fewer in `instance` uses, if it is not needed any more.
     fn release(&mut self, instance: InstanceId, event: &Arc<Event>) -> Result {
         if !event.is_needed() {
             self.set_event_armed(event, false)?;
@@ -282,20 +283,20 @@ impl Registry {
             .activate(instance, changes, &self.definitions)
     }
 
-    /// Adds the actions that send hits to event probes which have been armed, and removes those of
-    /// event probes which are not armed any more.
+    /// Adds the actions that send hits to newly armed event probes, and removes those for disarmed
+    /// ones.
     ///
     /// # Errors
     ///
     /// `ENOMEM`, and the errors of arming the other event; then some are not added.
     ///
     /// Context: process, may sleep.
-    pub(super) fn link_receivers(&mut self) -> Result {
+    pub(super) fn link_caused_events(&mut self) -> Result {
         while let Some(probe) = self.definitions.unlinked() {
             let is_armed = probe.is_armed();
             let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
             if let Some(pair) = probe.pair().filter(|_| is_armed && !is_sent_to) {
-                // The actions that sent to it have been gone for a grace period.
+                // The actions that sent hits here were removed a grace period ago.
                 pair.open().beginnings().clear();
             }
             for attachment in probe.attachments() {
@@ -308,7 +309,7 @@ impl Registry {
     }
 
     fn link(&mut self, attachment: &Attachment, is_armed: bool) -> Result {
-        // The other event may be one of an event probe, too: then `link_receivers` is called again.
+        // The other event may have an event probe, too: then `link_caused_events` is called again.
         attachment.set_linked(is_armed);
         let (to, action) = (attachment.to(), attachment.action());
         let result = match is_armed {

@@ -2,9 +2,9 @@
 
 //! A write: the transaction that changes the set of probes.
 //!
-//! A write is all or nothing. Its lines are applied in order: new probes are registered, disarmed;
-//! deleted probes stay registered. Only if every line succeeds, [`Write::commit`] changes the set
-//! and the files of the events.
+//! A write is all or nothing. Its lines are applied in order: new probes are registered, but not
+//! armed; deleted probes stay registered. Only if every line succeeds, [`Write::commit`] changes
+//! the set and the directories of the events.
 
 use super::{busy, files::Removed, set::Set, Registry};
 use crate::{
@@ -23,38 +23,38 @@ use crate::{
 use core::mem;
 use kernel::{prelude::*, sync::Arc};
 
-/// A write. When it is dropped before it is committed, the new probes are removed, with one wait
-/// for all.
+/// A write. If it is dropped before it is committed, the new probes are removed, with one grace
+/// period for all.
 ///
 /// Context of the drop: process, may sleep.
 pub(crate) struct Write<'r> {
     pub(super) registry: &'r mut Registry,
-    /// Its number. The set's marks of deleted probes, and the marks of events, have it.
+    /// Its number, which marks on events and deleted probes refer to.
     pub(super) number: u64,
-    /// Who writes; `None` for everybody.
+    /// The owner of private events, if the write comes from one.
     pub(super) owner: Option<Arc<Owner>>,
     /// The new probes.
     pub(super) added: Set,
-    /// Whether it deletes probes of the registry's set.
+    /// Whether the write deletes probes of the registry.
     pub(super) deletes: bool,
-    /// The events that it makes.
+    /// The events that it creates.
     pub(super) new: Vec<NewEvent>,
-    /// The events of the registry that it leaves without a probe.
+    /// The registry's events that it leaves without a probe.
     pub(super) removed: Vec<Arc<Event>>,
     pub(super) pending_sites: PendingSites,
-    /// Has room for all probes that were added.
+    /// Has memory for all added probes.
     pub(super) removal: Removal,
 }
 
-/// An event that a write makes.
+/// An event that a write creates.
 pub(crate) struct NewEvent {
     pub(super) event: Arc<Event>,
-    /// The removed event of the same names, whose files it takes over.
+    /// The deleted event of the same names, whose files it takes over.
     pub(super) replaces: Option<Arc<Event>>,
 }
 
 impl<'r> Write<'r> {
-    /// Begins a write by `owner`, or by everybody, which changes nothing yet.
+    /// Begins a write, of `owner`'s private events if there is one.
     pub(super) fn new(registry: &'r mut Registry, owner: Option<Arc<Owner>>) -> Self {
         Self {
             number: registry.definitions.next_write(),
@@ -69,7 +69,7 @@ impl<'r> Write<'r> {
         }
     }
 
-    /// Begins a write whose lines are parsed with it at hand. It has a box, as that goes deep.
+    /// Begins a write in a box, because parsing its lines takes much stack.
     ///
     /// # Errors
     ///
@@ -93,12 +93,13 @@ impl<'r> Write<'r> {
             let command =
                 Command::new(line.text).map_err(|refusal| Failure::refused(refusal, line.text))?;
             if !command.is_empty() {
-                // Who is being killed reads no refusal, and a search that it ended tells nothing.
+                // A task that is being killed reads no refusal, and a search that it ended has no
+                // result.
                 let refused = |refusal| match context::is_being_killed() {
                     true => Failure::Interrupted,
                     false => Failure::refused(refusal, command.text()),
                 };
-                // Not within `line`, whose locals take much of the stack.
+                // `line` does not do this: its locals take much stack.
                 for place in self.line(&command, grammar).map_err(refused)? {
                     self.create_at(&command, place).map_err(refused)?;
                 }
@@ -122,7 +123,7 @@ impl<'r> Write<'r> {
         Ok(())
     }
 
-    /// Deletes the probes of the registry's set whose events `which` selects.
+    /// Deletes the registry's probes of events that `which` selects.
     ///
     /// # Errors
     ///
@@ -142,30 +143,28 @@ impl<'r> Write<'r> {
         Ok(())
     }
 
-    /// Returns the probes of all events, those that it deletes among them.
+    /// Returns the probes of all events, including those that the write deletes.
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Probe>> + Clone {
         Iterator::chain(self.registry.definitions.set.iter(), self.added.iter())
     }
 
-    /// Returns whether it removes `event`.
     pub(super) fn removes(&self, event: &Event) -> bool {
         event.in_write.is_removed_in(self.number)
     }
 
-    /// Returns whether the event of `probe` is the writer's.
+    /// Returns whether the event of `probe` has the writer as owner.
     pub(super) fn is_own(&self, probe: &Probe) -> bool {
         probe.event.is_of(self.owner.as_ref())
     }
 
-    /// Returns the event with the names of `definition` if it belongs to somebody else than
-    /// the writer.
+    /// Returns the event with the names of `definition` if it has another owner than the writer.
     pub(super) fn other_of<'a>(&'a self, definition: &'a Definition) -> Option<&'a Event> {
         let mut named = self.registry.definitions.set.named(definition, self.number);
         let other = named.find(|probe| !self.is_own(probe))?;
         Some(&other.event)
     }
 
-    /// Returns the probes that the event of `definition` has after the write.
+    /// Returns the probes that the event of `definition` will have after the write.
     pub(super) fn siblings<'a>(
         &'a self,
         definition: &'a Definition,
@@ -174,13 +173,12 @@ impl<'r> Write<'r> {
         Iterator::chain(kept, self.added.named(definition, self.number))
     }
 
-    /// Makes the changes. The files of events that it removes are moved to `files`.
+    /// Commits the write. Files of removed events are moved to `files`.
     ///
     /// # Errors
     ///
-    /// `FILE_IN_USE` if a probe that it deletes may still serve system calls; `NO_MEMORY`, and the
-    /// errors of creating files and of arming new probes of enabled events. Then nothing has
-    /// changed.
+    /// `FILE_IN_USE` if a deleted probe may still serve system calls; `NO_MEMORY`, and the errors
+    /// of creating files and of arming new probes of enabled events. Then nothing has changed.
     ///
     /// Context: process, may sleep.
     #[inline(never)]
@@ -188,28 +186,28 @@ impl<'r> Write<'r> {
         if !self.deletes && self.added.len() == 0 {
             return Ok(());
         }
-        self.settle()?;
+        self.wait_for_syscall_probes()?;
         self.accept(files)
             .map_err(|error| Refusal::registration(errno(error), 0))
     }
 
-    /// Waits a moment until the probes that it deletes do not serve system calls: not longer, see
+    /// Waits until the deleted probes serve no system calls. The wait is short and limited, see
     /// [`Remains`](super::Remains).
-    fn settle(&self) -> Result<(), Refusal> {
-        let mut unsettled = self
+    fn wait_for_syscall_probes(&self) -> Result<(), Refusal> {
+        let mut running = self
             .deleted()
             .filter_map(|probe| probe.tracepoint())
-            .filter(|probe| probe.is_unsettled())
+            .filter(|probe| probe.may_still_run())
             .peekable();
-        if !self.deletes || unsettled.peek().is_none() {
+        if !self.deletes || running.peek().is_none() {
             return Ok(());
         }
-        if !tracepoint::settle() {
+        if !tracepoint::wait_for_syscall_probes() {
             return Err(Refusal::new(Kind::FileInUse, 0).with_detail(format_args!(
                 "another tracer sleeps in a system call, where a user keeps a page from it: try again"
             )));
         }
-        unsettled.for_each(|probe| probe.set_settled());
+        running.for_each(|probe| probe.set_waited());
         Ok(())
     }
 
@@ -218,7 +216,7 @@ impl<'r> Write<'r> {
     }
 
     fn accept(&mut self, files: &mut Removed) -> Result {
-        // Everything that can fail comes before anything is removed.
+        // Everything that can fail comes before the first removal.
         self.reserve()?;
         self.change_files(files)?;
         report_waiting(&self.added);
@@ -226,7 +224,7 @@ impl<'r> Write<'r> {
         for new in &self.new {
             self.registry.instances.add_format(&new.event);
         }
-        // Its drop waits for the hits, before their formats can be forgotten.
+        // The drop waits for hits, which may use the formats that are retired next.
         drop(self.change_set());
         for event in &self.removed {
             event.set_gone();
@@ -235,9 +233,9 @@ impl<'r> Write<'r> {
         if arms {
             self.registry.watch();
         }
-        // The change is made, so this cannot refuse it. Nothing is there to be linked unless an
-        // event probe got a further probe; where it fails, the next change of an event does it.
-        if let Err(error) = self.registry.link_receivers() {
+        // The write is committed and cannot fail any more. If this fails, the next change of an
+        // event repeats it. It only has work if an event probe got another probe.
+        if let Err(error) = self.registry.link_caused_events() {
             pr_warn!(
                 "hits are not sent to all event probes (errno {}): enable these anew\n",
                 error.to_errno()
@@ -246,10 +244,10 @@ impl<'r> Write<'r> {
         Ok(())
     }
 
-    /// Makes room for the new probes, and for the removal of those that are deleted.
+    /// Reserves memory for the new probes, and for the removal of deleted ones.
     fn reserve(&mut self) -> Result {
         let number = self.number;
-        // An event may have lost its probes again, or its definition was refused.
+        // A new event may have lost its probes again, or its definition was refused.
         drop_where(&mut self.new, |new| {
             new.event.in_write.probes_after(number) == 0
         });
@@ -268,8 +266,8 @@ impl<'r> Write<'r> {
         instances.reserve_formats(self.new.len(), self.removed.len())
     }
 
-    /// Makes the files of new events in all instances, arms the new probes of enabled events, and
-    /// moves the files of the events that it removes to `removed`.
+    /// Creates the directories of new events in all instances, arms the new probes of enabled
+    /// events, and moves the directories of removed events to `removed`.
     fn change_files(&mut self, removed: &mut Removed) -> Result {
         let Registry {
             instances, arming, ..
@@ -292,7 +290,7 @@ impl<'r> Write<'r> {
         let needed = self.added.iter().filter(|probe| probe.event.is_needed());
         let result = result.and_then(|()| arming.set_armed(needed, true));
         let mut all = all.into_iter();
-        // Not zipped, as the name of the function that drops both would be too long.
+        // Not zipped: the symbol name of the drop would be too long.
         for instance in instances.iter_mut() {
             let Some(made) = all.next() else {
                 break;
@@ -315,8 +313,8 @@ impl<'r> Write<'r> {
         result
     }
 
-    /// Changes the set, in which there is room. Returns what was deleted, which may be hit until it
-    /// is dropped.
+    /// Changes the set, which has room. Returns the deleted probes, which may be hit until the
+    /// result is dropped.
     ///
     /// Context: process, may sleep.
     fn change_set(&mut self) -> Removal {
@@ -343,7 +341,8 @@ impl Drop for Write<'_> {
 }
 
 impl Registry {
-    /// Applies the lines of a write by `owner`, or by everybody, all or none.
+    /// Applies the lines of a write, of `owner`'s private events if there is one: all of them or
+    /// none.
     ///
     /// The files of events that it removes are moved to `removed`.
     ///
@@ -360,24 +359,25 @@ impl Registry {
         removed: &mut Removed,
     ) -> Result<(), Failure> {
         if text.trim_ascii().is_empty() {
-            // It needs no memory: behind an opening that has removed all events, it must not fail.
+            // Nothing to do. This must not fail when `private_events` is closed after its events
+            // were removed.
             return Ok(());
         }
         let refused = |refusal| Failure::refused(refusal, text.trim_ascii());
         self.make_attachable(text, removed);
         let mut write = Write::boxed(self, owner.cloned()).map_err(refused)?;
         let applied = write.lines(text, grammar);
-        // A line before the one that failed may be refused for this.
+        // A refusal here is for a line before the one in `applied`, and is returned first.
         write.pending_sites.ask(text)?;
         applied?;
         write.commit(removed).map_err(refused)
     }
 
-    /// Removes all events that are everybody's and that `which` selects.
+    /// Removes all events without an owner that `which` selects.
     ///
     /// # Errors
     ///
-    /// `FILE_IN_USE` if one is enabled or has to do with a trigger; then none is removed.
+    /// `FILE_IN_USE` if one is enabled or a trigger uses it; then none is removed.
     /// `NO_MEMORY`.
     ///
     /// Context: process, may sleep.
@@ -394,14 +394,13 @@ impl Registry {
     }
 }
 
-/// The functions of a write's definitions whose entries ftrace may report or not. It is asked
-/// about all of them at once: a question takes some ten thousand instructions, and little more
-/// for many functions.
+/// Functions of a write whose entries ftrace may refuse. They are checked together: a check takes
+/// some ten thousand instructions, for one function or many.
 pub(crate) struct PendingSites {
     sites: Vec<Site>,
-    /// For each of them, the number of the line that names it, and the column there.
+    /// For each function, the line that names it and the column there.
     named: Vec<(usize, usize)>,
-    /// The number of the line that is being applied.
+    /// The line that is being applied.
     line: usize,
 }
 
@@ -414,7 +413,7 @@ impl PendingSites {
         }
     }
 
-    /// Adds a function that the line names at `column`.
+    /// Adds a function that the current line names at `column`.
     ///
     /// # Errors
     ///
@@ -424,7 +423,7 @@ impl PendingSites {
         self.named.push((self.line, column))
     }
 
-    /// Asks ftrace for the functions that the write `text` names.
+    /// Checks the functions that the write `text` names.
     ///
     /// # Errors
     ///
@@ -447,10 +446,10 @@ impl PendingSites {
     }
 }
 
-/// Warns in the kernel's log of those of `probes`, the new probes, that wait for a
-/// module, as the kernel does for its own events: the name may be wrong.
+/// Warns in the kernel's log of new `probes` that wait for a module, as the kernel does for its own
+/// events: the name may be wrong.
 fn report_waiting(probes: &Set) {
-    /// Most events that one call names.
+    /// Most events that one warning names.
     const NAMED: usize = 10;
     let waiting = || probes.iter().filter(|probe| probe.is_waiting());
     for probe in waiting().take(NAMED) {
@@ -476,15 +475,10 @@ fn report_waiting(probes: &Set) {
     }
 }
 
-/// The reason why a write has changed nothing.
+/// Why a write has changed nothing.
 pub(crate) enum Failure {
-    /// The command was refused.
-    Refused {
-        /// The refusal.
-        refusal: Refusal,
-        /// The command.
-        command: Vec<u8>,
-    },
+    /// A command was refused.
+    Refused { refusal: Refusal, command: Vec<u8> },
     /// The task is being killed.
     Interrupted,
 }
@@ -498,7 +492,7 @@ impl Failure {
         }
     }
 
-    /// Returns whether the refusal is that no event id is free.
+    /// Returns whether the write was refused for lack of event ids.
     pub(crate) fn is_for_numbers(&self) -> bool {
         matches!(self, Self::Refused { refusal, .. } if refusal.kind == Kind::NoNumber)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Copies of more than [`MAX_COPIED`](crate::engine::program::syscall::MAX_COPIED) bytes, for whole system
-//! calls.
+//! Copies of more than [`MAX_COPIED`](crate::engine::program::syscall::MAX_COPIED) bytes, for whole
+//! system calls.
 //!
 //! What is noted of each call in progress has no room for them. They have memory of their own, for
 //! fewer calls.

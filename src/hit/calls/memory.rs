@@ -217,8 +217,8 @@ fn copy_address<const SIZE: usize>(to: &mut Copy<'_, SIZE>, from: u64, length: i
     true
 }
 
-/// Copies the strings of an array of pointers, as many as fit into `most` bytes. Returns whether the
-/// array could be read.
+/// Copies the strings of an array of pointers, as many as fit into `most` bytes. Returns whether
+/// the array could be read.
 #[inline(never)]
 fn copy_strings<const SIZE: usize>(
     to: &mut Copy<'_, SIZE>,

@@ -6,11 +6,13 @@ use crate::{
     engine::program::syscall::{Copies, MAX_COPIES},
     hit::{
         calls::memory::{self, CallMemory},
-        prepared::Prepared,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         shape::CallWords,
         source::{Called, Source},
         stage::Stage,
+        stages,
+        step::OneInstance,
     },
     kapi::{
         context::{OnCpu, Unpreempted},
@@ -29,7 +31,7 @@ pub(crate) struct CallRecorder {
 
 impl CallRecorder {
     /// Returns what makes a recorder that copies user memory first.
-    pub(crate) fn new(recorder: Prepared, copies: Copies) -> impl Init<Self> {
+    pub(crate) fn new(recorder: RecorderBuilder, copies: Copies) -> impl Init<Self> {
         init!(Self { recorder <- recorder.init(), copies })
     }
 }
@@ -45,15 +47,19 @@ impl syscall::CallHandler for CallRecorder {
             _ => return self.copy_and_serve::<MAX_COPIES>(regs, shared),
         }
         let on_cpu = Unpreempted::begin();
-        match self.serve_quietly(regs, when, &on_cpu.here()) {
+        match self.serve_fast(regs, when, &on_cpu.here()) {
             Next::Done => on_cpu.end(),
-            Next::Stage(Stage::SEVERAL) => match when {
+            Next::Stage(Stage::EACH_SHORT) => match when {
                 When::Enter => self.serve_in_each::<false>(regs, on_cpu),
                 When::Exit => self.serve_in_each::<true>(regs, on_cpu),
             },
-            Next::Stage(Stage::RELAY) => self.relay(regs, on_cpu),
-            Next::Stage(Stage::BEGIN) => self.begin(regs, on_cpu),
-            Next::Stage(Stage::SEND) => self.send(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ONE) => {
+                self.serve_by::<{ Stage::FORWARD_TO_ONE }>(regs, on_cpu)
+            }
+            Next::Stage(Stage::BEGIN_PAIR) => self.serve_by::<{ Stage::BEGIN_PAIR }>(regs, on_cpu),
+            Next::Stage(Stage::FORWARD_TO_ALL) => {
+                self.serve_by::<{ Stage::FORWARD_TO_ALL }>(regs, on_cpu)
+            }
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
         }
     }
@@ -63,12 +69,15 @@ impl syscall::CallHandler for CallRecorder {
 impl CallRecorder {
     /// Serves a call without copies, where nothing about it is unusual.
     #[inline(always)]
-    fn serve_quietly(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
+    fn serve_fast(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
         let recorder = &self.recorder;
-        let size = &recorder.short;
+        if let Some(other) = recorder.other_for_call(regs, here) {
+            return other;
+        }
+        let (size, to) = (&recorder.short, OneInstance::<false>);
         match when {
-            When::Enter => recorder.serve_call(regs, CallWords::<false>, size, here),
-            When::Exit => recorder.serve_call(regs, CallWords::<true>, size, here),
+            When::Enter => recorder.step(regs, CallWords::<false>, size, to, here),
+            When::Exit => recorder.step(regs, CallWords::<true>, size, to, here),
         }
     }
 
@@ -78,7 +87,7 @@ impl CallRecorder {
     fn serve_in_each<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
         let shape = CallWords::<RETURNS>;
-        match recorder.record_in_each(regs, shape, &recorder.short, here) {
+        match recorder.step_in_each(regs, shape, &recorder.short, here) {
             Next::Done => on_cpu.end(),
             Next::Stage(_) => self.serve_slowly(regs, on_cpu),
         }
@@ -98,36 +107,11 @@ impl CallRecorder {
         on_cpu.end();
     }
 
-    /// Serves a call that only begins a pair.
+    /// Serves a call by a stage, or slowly where that does not serve it.
     #[inline(never)]
-    fn begin(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.begins(regs, here));
-    }
-
-    /// Serves a call that is only sent to an event probe.
-    #[inline(never)]
-    fn relay(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| self.recorder.relays(regs, here));
-    }
-
-    /// Serves a call of which nothing is recorded but what it causes.
-    #[inline(never)]
-    fn send(&self, regs: &Regs, on_cpu: Unpreempted) {
-        self.serve_or_slowly(regs, on_cpu, |here| {
-            self.recorder.serves_related(regs, here)
-        });
-    }
-
-    /// Serves a call by `serve`, or slowly where that returns false.
-    #[inline(always)]
-    fn serve_or_slowly(
-        &self,
-        regs: &Regs,
-        on_cpu: Unpreempted,
-        serve: impl FnOnce(&OnCpu) -> bool,
-    ) {
+    fn serve_by<const STAGE: u8>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let here = &on_cpu.here();
-        if !serve(here) {
+        if !stages::run::<STAGE>(&self.recorder, regs, here).is_done() {
             regs.serve_slow(&self.recorder, here);
         }
         on_cpu.end();

@@ -2,11 +2,11 @@
 
 //! Whole system calls, each recorded once: when it returns.
 //!
-//! A call that begins is noted for its task, with a copy of its user memory, which may be
-//! something else when it returns. What is not in memory then, is copied when the call returns,
-//! which has brought it in. A call that was not noted, because it began before that or because
-//! there was no room, is recorded as it is when it returns, without its duration. Where a call makes
-//! a task, that returns from it too, with 0: its maker has recorded the call.
+//! A call that begins is noted for its task, with a copy of its user memory, which may be something
+//! else when it returns. What is not in memory then, is copied when the call returns, which has
+//! brought it in. A call that was not noted, because it began before that or because there was no
+//! room, is recorded as it is when it returns, without its duration. Where a call makes a task,
+//! that returns from it too, with 0: its maker has recorded the call.
 
 use crate::{
     engine::program::{
@@ -18,8 +18,8 @@ use crate::{
             long::LongCalls,
             memory::{argument, copy, CallMemory, Limits, Pass, Pointers, WantedMemory},
         },
-        prepared::Prepared,
         recorder::Recorder,
+        recorder_builder::RecorderBuilder,
         source::{LongCall, Source, WholeCall},
     },
     kapi::{
@@ -154,7 +154,7 @@ impl WholeCallRecorder {
     /// Returns what makes a recorder; `copies` says which of the call's arguments point to user
     /// memory.
     pub(crate) fn new(
-        recorder: Prepared,
+        recorder: RecorderBuilder,
         (copies, returns, number): (Copies, Returns, u32),
         in_progress: Arc<InProgress>,
     ) -> impl Init<Self> {

@@ -11,8 +11,9 @@ use ferroprobe_engine::engine::definition::parse;
 use ferroprobe_engine::engine::definition::task::TaskNumber;
 use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::hist::{
-    self, Emit, EmittedValues, Heading, HistScope, Histogram, KeyNames as HistNames,
-    KnownHistogram, LinkedRoom, Moment, Printing, ProbeHit, SynthField, ValueSort, STACK_DEPTH,
+    self, Emit, EmittedValues, Heading, HistScope, Histogram, InterEventRoom,
+    KeyNames as HistNames, KnownHistogram, Moment, Printing, ProbeHit, SynthField, ValueSort,
+    STACK_DEPTH,
 };
 use ferroprobe_engine::engine::language::lex::{self, Command};
 use ferroprobe_engine::engine::language::trigger;
@@ -24,7 +25,7 @@ use ferroprobe_engine::engine::program::fetch::{
 };
 use ferroprobe_engine::engine::record::format;
 use ferroprobe_engine::engine::record::{self, Header, Layout};
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_engine::engine::util::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys::{self, OnCpu, PerCpu};
 
@@ -513,7 +514,7 @@ impl Emit for Alone {
         assert_eq!(values.iter().count(), 1);
     }
 
-    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
+    fn lend(&self, work: impl FnOnce(&mut InterEventRoom)) -> bool {
         work(&mut [u64::MAX; 80]);
         true
     }
@@ -553,8 +554,8 @@ fn histograms(input: &[u8]) {
     }
     let tables = PerCpu::new(1, |_| spec.own_table(true)).expect("memory");
     let shared = spec.shared_table(&tables).expect("memory");
-    let is_linked = spec.is_linked();
-    let histogram = Histogram::linked(spec, (tables, shared), false).expect("memory");
+    let is_linked = spec.is_inter_event();
+    let histogram = Histogram::inter_event(spec, (tables, shared), false).expect("memory");
     let machine = Machine {
         reads: Cell::new(0),
     };
@@ -567,7 +568,7 @@ fn histograms(input: &[u8]) {
     let here = unsafe { OnCpu::new(0) };
     for _ in 0..3 {
         match is_linked {
-            true => histogram.update_linked(&hit, &Alone),
+            true => histogram.update_inter_event(&hit, &Alone),
             false => histogram.update(&hit, &here),
         }
     }

@@ -2,9 +2,10 @@
 
 //! Every file of the directory says in its row what it is for, which `README` shows, and is in
 //! the table of `Documentation/files.rst`; what is there exists. So do the selftests that
-//! `Documentation/porting.rst` names. The package has each document that one of its documents names.
+//! `Documentation/porting.rst` and `threat-model.rst` name. The package has each document that one of its documents names.
 
 use crate::support::linked::Instance;
+use crate::support::selftests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,7 @@ use ferroprobe_engine::engine::refusal::remedy::remedy;
 
 const FILES: &str = include_str!("../../../Documentation/files.rst");
 const PORTING: &str = include_str!("../../../Documentation/porting.rst");
+const THREATS: &str = include_str!("../../../Documentation/threat-model.rst");
 
 /// A row of a file or directory in the sources.
 struct Row {
@@ -183,7 +185,7 @@ fn every_file_is_in_the_documents() {
 
 #[test]
 fn every_selftest_that_notices_a_change_exists() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../selftests");
+    let selftests = selftests::by_name();
     // Nothing else there is in small letters with a hyphen.
     let is_selftest = |name: &&str| {
         name.contains('-') && name.bytes().all(|b| b == b'-' || b.is_ascii_lowercase())
@@ -191,8 +193,36 @@ fn every_selftest_that_notices_a_change_exists() {
     let names: Vec<_> = PORTING.split("``").filter(is_selftest).collect();
     assert!(names.len() > 15, "{names:?}");
     for name in names {
-        let is_there = folder.join(format!("{name}.tc")).exists();
+        let is_there = selftests.contains_key(name);
         assert!(is_there, "porting.rst names {name}, which is no selftest");
+    }
+}
+
+#[test]
+fn every_selftest_that_shows_a_protection_exists() {
+    let selftests = selftests::by_name();
+    let names: Vec<_> = THREATS.split('"').skip(1).step_by(2).collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in names {
+        let is_there = selftests.contains_key(name);
+        assert!(
+            is_there,
+            "threat-model.rst names {name}, which is no selftest"
+        );
+    }
+}
+
+#[test]
+fn every_selftest_says_what_it_shows() {
+    for (name, path) in selftests::by_name() {
+        let text = std::fs::read_to_string(&path).expect("text");
+        let head: Vec<_> = text
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .collect();
+        let has = |tag: &str| head.iter().any(|line| line.starts_with(tag));
+        assert!(has("# SPDX-License-Identifier: "), "{name} has no licence");
+        assert!(has("# description: "), "{name} has no description");
     }
 }
 
@@ -225,6 +255,43 @@ fn the_package_has_what_its_documents_name() {
             );
         }
     }
+}
+
+/// The rows of `stages!`: the name of a stage, the one that the kernel calls, and what it does.
+fn stages() -> Vec<[String; 3]> {
+    let (mut rows, mut does) = (Vec::new(), String::new());
+    for line in include_str!("../../../src/hit/stage.rs").lines() {
+        if let Some(text) = line.trim_start().strip_prefix("/// ") {
+            // A second paragraph is for the source alone.
+            if does.is_empty() {
+                does = text.replace('`', "``");
+            }
+        } else if let Some((row, called)) = line.split_once(", call ") {
+            let name = row.trim().split(' ').next().unwrap_or_default();
+            let called = called.split(',').next().unwrap_or_default();
+            if !name.starts_with('$') {
+                rows.push([name.into(), called.into(), std::mem::take(&mut does)]);
+            }
+        } else if line.trim_start() != "///" {
+            does.clear();
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_design_has_a_table_of_the_stages() {
+    let design = include_str!("../../../Documentation/design.rst");
+    let rows = stages();
+    assert!(rows.len() > 20, "{rows:?}");
+    let quoted = |name: &str| format!("``{name}``");
+    let row = |[name, called, does]: &[String; 3]| {
+        let (name, called) = (quoted(name), quoted(called));
+        format!("{name:21} {called:21} {does}")
+    };
+    let table: Vec<_> = rows.iter().map(row).collect();
+    let table = table.join("\n");
+    assert!(design.contains(&table), "design.rst lacks this:\n{table}");
 }
 
 /// The words between two backticks in the lines of `text` that `is_row` selects.

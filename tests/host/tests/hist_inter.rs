@@ -238,7 +238,7 @@ fn a_hit_that_continues_a_histogram_does_not_count_while_that_is_cleared() {
         it.write("sched:sched_waking", &trigger).unwrap();
         it.hit("sched:sched_waking", &waking(5, 3, 0));
         let histogram = it.histograms("sched:sched_waking")[0].clone();
-        histogram.clear_linked(|| {
+        histogram.clear_inter_event(|| {
             assert!(!histogram.is_paused());
             histogram.set_paused(false);
             it.hit("sched:sched_waking", &waking(5, 3, 0));
@@ -249,7 +249,7 @@ fn a_hit_that_continues_a_histogram_does_not_count_while_that_is_cleared() {
         });
         it.hit("sched:sched_waking", &waking(5, 3, 0));
         // What hits do meanwhile to pause it is kept.
-        histogram.clear_linked(|| histogram.set_paused(true));
+        histogram.clear_inter_event(|| histogram.set_paused(true));
         assert!(histogram.is_paused());
         it.hit("sched:sched_waking", &waking(5, 3, 0));
         let entries = shown(&it, "sched:sched_waking", 0);
@@ -280,7 +280,7 @@ fn what_is_cleared_while_it_is_read_is_not_mixed_with_what_follows() {
         let mut parts = 0;
         loop {
             if parts == at {
-                histogram.clear_linked(|| ());
+                histogram.clear_inter_event(|| ());
                 for pid in 100..105 {
                     it.hit("sched:sched_waking", &waking(pid, 3, 0));
                 }
@@ -313,7 +313,7 @@ fn what_is_read_while_it_is_cleared_is_not_shown() {
     it.hit("sched:sched_waking", &waking(5, 3, 0));
     let histogram = it.histograms("sched:sched_waking")[0].clone();
     let (waits, rows) = (Cell::new(0), Cell::new(0));
-    histogram.clear_linked(|| {
+    histogram.clear_inter_event(|| {
         // Once before entries are removed, and once before their variables are.
         waits.set(waits.get() + 1);
         let text = shown(&it, "sched:sched_waking", 0);
@@ -342,7 +342,7 @@ fn a_variable_that_was_found_is_not_zeroed_while_hits_may_read_it() {
     let variable = Rc::new(Cell::new(None));
     let (nested, seen) = (it.clone(), variable.clone());
     let waits = Cell::new(0);
-    histogram.clear_linked(|| {
+    histogram.clear_inter_event(|| {
         waits.set(waits.get() + 1);
         if waits.get() == 2 {
             // No hit that begins now finds it.

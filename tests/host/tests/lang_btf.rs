@@ -423,7 +423,7 @@ fn a_tracepoint_has_no_more_arguments_than_its_type() {
 
 #[test]
 fn a_program_knows_its_registers() {
-    for (definition, limit, quiet) in [
+    for (definition, limit, no_memory) in [
         ("t reached", 0, true),
         ("t reached $arg1 $comm", 1, true),
         ("t reached a=$arg3:x8", 3, true),
@@ -432,7 +432,7 @@ fn a_program_knows_its_registers() {
     ] {
         let (_, program) = compile(definition, &mut at_tracepoint()).expect(definition);
         assert_eq!(program.register_limit(), limit, "{definition}");
-        assert_eq!(program.is_quiet(), quiet, "{definition}");
+        assert_eq!(program.reads_no_memory(), no_memory, "{definition}");
     }
 }
 

@@ -235,15 +235,10 @@ fn what_a_refusal_tells_to_write_is_accepted() {
 
 /// The lines of the guests' selftests that ask for a refusal.
 fn selftests() -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../selftests");
-    let entries = std::fs::read_dir(folder).expect("the selftests");
+    let table = support::selftests::folder().join("refusals.txt");
     let mut lines = Vec::new();
-    for path in entries.map(|entry| entry.expect("a file").path()) {
-        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
-        let is_table = name == "refusals.txt";
-        if !is_table && !name.ends_with(".tc") {
-            continue;
-        }
+    for path in support::selftests::by_name().into_values().chain([table]) {
+        let is_table = path.ends_with("refusals.txt");
         let text = std::fs::read_to_string(&path).expect("text");
         let asks = |line: &str| {
             let words = ["expect_refused ", "expect_line "];

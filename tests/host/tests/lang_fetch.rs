@@ -135,10 +135,13 @@ fn chains_of_pointers() {
     let definition = "p vfs_read +0(+1099511627776(%r9)):x8 +1099511627776(+0(%r8)):x8";
     assert_eq!(printed(definition, &mut k), "arg1=0x81 arg2=(fault)");
     let filtered = ["a=+0(+0(%r8)):x64 b=+0(-8(+0(%r8))):x8", "a=%di"];
-    for (args, quiet) in filtered.into_iter().zip([false, true]) {
+    for (args, no_memory) in filtered.into_iter().zip([false, true]) {
         let (_, program) = compile(&format!("p vfs_read {args}"), &mut k).unwrap();
-        assert_eq!((program.is_quiet(), program.is_compact()), (quiet, quiet));
-        assert_eq!(program.register_limit(), if quiet { 15 } else { 10 });
+        assert_eq!(
+            (program.reads_no_memory(), program.is_compact()),
+            (no_memory, no_memory)
+        );
+        assert_eq!(program.register_limit(), if no_memory { 15 } else { 10 });
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use ferroprobe_engine::engine::filter::{self, Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::engine::refusal::error::{Error, Kind, Subject};
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_engine::sys;
 use support::{compile, Kernel};
 

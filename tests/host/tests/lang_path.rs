@@ -8,7 +8,7 @@ use ferroprobe_engine::engine::filter::{Filter, Hit, LookupFunctions};
 use ferroprobe_engine::engine::program::exec;
 use ferroprobe_engine::engine::record::Header;
 use ferroprobe_engine::engine::refusal::error::Kind;
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use proptest::prelude::*;
 use support::{btf, compile, hit, printed, Kernel};
 

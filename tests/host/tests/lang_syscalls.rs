@@ -71,7 +71,7 @@ fn record(program: &Program, layout: &Layout, kernel: &Kernel, copies: &[&[u8]])
     assert_eq!(layout.fields.len(), count + copies.len());
     let mut out = vec![0xee; exec::length_with(program, texts().map(<[u8]>::len).sum())];
     assert!(record::start_probe(&mut out, HEADER, 257));
-    exec::run_quiet(program, kernel, &mut out);
+    exec::run_without_memory(program, kernel, &mut out);
     // The hit path takes the arguments from the kernel's structure.
     let mut again = vec![0xee; 16 + 8 * count];
     let mut words = out[16..]
@@ -363,7 +363,7 @@ fn whole_record(program: &Program, words: &[u64], copies: &[&[u8]]) -> Vec<u8> {
     kernel.regs[..words.len()].copy_from_slice(words);
     let mut out = vec![0xee; exec::length_with(program, texts().map(<[u8]>::len).sum())];
     assert!(record::start_probe(&mut out, HEADER, 257));
-    exec::run_quiet(program, &kernel, &mut out);
+    exec::run_without_memory(program, &kernel, &mut out);
     let mut again = vec![0xee; 16 + 8 * words.len()];
     let all: [u64; WORDS] = std::array::from_fn(|n| words.get(n).copied().unwrap_or(0));
     exec::put_words(all, &mut again);

@@ -13,7 +13,7 @@ use crate::ring_common;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use ferroprobe_engine::engine::ring::{Always, Iter, Laps, Lost, Reader, Ring, Short, Unsettled};
+use ferroprobe_engine::engine::ring::{Always, Iter, Laps, Lost, Reader, Ring, Short, Unpublished};
 use ferroprobe_engine::sys::{set_hook, Pages};
 use ring_common::{parse_page, ring_of, task};
 
@@ -181,17 +181,17 @@ impl World {
         // SAFETY: everything here is one thread, and nests.
         let writer = unsafe { self.ring.writer() };
         let event = writer.reserve_fast(&short, &task(), Always(|| self.tick()));
-        let settle = |unsettled: Option<Unsettled<'_, Pages>>| {
-            if let Some(unsettled) = unsettled {
-                unsettled.settle();
+        let publish = |unpublished: Option<Unpublished<'_, Pages>>| {
+            if let Some(unpublished) = unpublished {
+                unpublished.publish();
             }
         };
-        let ts = event.map_err(settle).ok().map(|event| {
+        let ts = event.map_err(publish).ok().map(|event| {
             let ts = event.ts();
             for (word, bytes) in event.words().iter().zip(bytes.chunks_exact(4)) {
                 word.store_relaxed(u32::from_le_bytes(bytes.try_into().unwrap()));
             }
-            settle(event.publish());
+            publish(event.publish());
             ts
         });
         let outcome = ts.map_or(Outcome::Discarded, |ts| Outcome::Recorded { ts });

@@ -2,8 +2,10 @@
 /*
  * One function that is called in each kind of context.  Parameter:
  *
- *   run   writing "task", "preempt", "softirq", "hardirq" or "nmi" calls fpcontext_hit() there, on
- *         top of the writing task; EOPNOTSUPP where this machine has no such context
+ *   run   writing "task", "irqs", "preempt", "resched", "softirq", "hardirq" or "nmi" calls
+ *         fpcontext_hit() there, on top of the writing task: "irqs" with interrupts disabled,
+ *         "resched" while another task waits for the processor; EOPNOTSUPP where this machine has
+ *         no such context
  */
 
 #include <linux/completion.h>
@@ -11,6 +13,8 @@
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #ifdef CONFIG_X86_64
@@ -92,9 +96,21 @@ static int run_nmi(void)
 
 static int set_run(const char *text, const struct kernel_param *param)
 {
+	unsigned long flags;
+
 	reinit_completion(&done);
 	if (sysfs_streq(text, "task")) {
 		fpcontext_hit(0);
+	} else if (sysfs_streq(text, "irqs")) {
+		local_irq_save(flags);
+		fpcontext_hit(0);
+		local_irq_restore(flags);
+	} else if (sysfs_streq(text, "resched")) {
+		preempt_disable();
+		set_tsk_thread_flag(current, TIF_NEED_RESCHED);
+		set_preempt_need_resched();
+		fpcontext_hit(0);
+		preempt_enable();
 	} else if (sysfs_streq(text, "preempt")) {
 		preempt_disable();
 		fpcontext_hit(0);

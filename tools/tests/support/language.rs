@@ -7,7 +7,7 @@ use ferroprobe_engine::engine::definition::ast::Request;
 use ferroprobe_engine::engine::definition::parse;
 use ferroprobe_engine::engine::language::lex::Command;
 use ferroprobe_engine::engine::program::fetch::{self, CpuInstance, PathOffsets, Symbols, Target};
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_tools::arch::Arch as ToolArch;
 
 /// A kernel that has every symbol.

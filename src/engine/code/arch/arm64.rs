@@ -56,7 +56,7 @@ const MOV_X9_X30: u32 = 0xaa1e_03e9;
 /// The number of the registers of arguments, from `x0` on.
 const REGISTER_COUNT: u16 = 8;
 
-/// The index of the register in which the caller says where a result in memory is to be.
+/// The register in which the caller passes the address for a result in memory.
 const RESULT: u8 = 8;
 
 /// `brk #4`.
@@ -112,10 +112,10 @@ impl Isa for Arm64 {
         }
     }
 
-    /// The Procedure Call Standard, section 6.8.2, stages B and C without floating-point numbers:
-    /// a structure of more than 16 bytes is passed as the address of a copy; an alignment of 16
-    /// takes registers from an even one on; and behind an argument on the stack all others are
-    /// there.
+    /// The Procedure Call Standard, section 6.8.2, stages B and C without floating-point numbers: a
+    /// structure of more than 16 bytes is passed as the address of a copy; an alignment of 16 bytes
+    /// requires an even first register; and after the first argument on the stack, all further ones
+    /// are there.
     fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace {
         if shape.size == 0 {
             return ArgumentPlace::Nothing;
@@ -296,8 +296,8 @@ fn from_end(distance: i32) -> i64 {
     i64::from(distance).wrapping_sub(4)
 }
 
-/// Returns how to treat `word`: the breakpoint of a probe that the facts do not name hides
-/// a word that the kernel has accepted, and so is not an exclusive.
+/// Returns how to treat `word`. If it is the breakpoint of an unknown probe, it hides a word that
+/// the kernel has accepted, which is not an exclusive.
 const fn behind_kprobe(word: u32) -> u32 {
     const NOP: u32 = 0xd503_201f;
 

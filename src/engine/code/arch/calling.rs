@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What calling conventions have in common: the words in which arguments are passed.
+//! The common part of calling conventions: the words in which arguments are passed.
 //!
-//! The words of a call are numbered: first come the registers for integers, then the words of the
-//! stack from the first that can have an argument. An architecture assigns them in its
-//! implementation of [`Isa`](super::Isa), by the shapes of the types, one argument after the other.
+//! The words of a call are numbered: first the integer argument registers, then the words of the
+//! stack from the first that can hold an argument. An implementation of [`Isa`](super::Isa) assigns
+//! them by the shapes of the types, one argument after the other.
 
-/// What a calling convention has to know of a type.
+/// The layout of a type, as calling conventions need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeShape {
     /// Its size in bytes.
     pub size: u32,
-    /// The alignment of what it consists of, in bytes: at most 16.
+    /// The greatest alignment of its members, in bytes; at most 16.
     pub align: u8,
     /// Whether it is a structure or a union.
     pub is_composite: bool,
-    /// Whether it has a member that is not at a multiple of its alignment.
+    /// Whether it has a misaligned member.
     pub is_unaligned: bool,
-    /// Whether there is anything in its first eight bytes, and in the eight behind.
+    /// Whether its first and its second eight bytes contain data, not only padding.
     pub halves: [bool; 2],
 }
 
@@ -31,7 +31,7 @@ impl TypeShape {
         halves: [true, false],
     };
 
-    /// Returns the number of words that it takes.
+    /// Returns its size in words.
     pub(super) fn words(&self) -> u16 {
         u16::try_from(self.size.div_ceil(8)).unwrap_or(u16::MAX)
     }
@@ -40,33 +40,32 @@ impl TypeShape {
 /// How an argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentPlace {
-    /// In so many words from this one on, all of them registers, or all on the stack.
+    /// In `count` words from `first` on, either all registers or all on the stack.
     Words {
-        /// The number of the first.
+        /// The first word.
         first: u16,
-        /// How many.
+        /// The number of words.
         count: u16,
     },
-    /// Elsewhere in memory, to which this word points.
+    /// In memory that this word points to.
     Pointed(u16),
-    /// Not at all: it is empty.
+    /// Not passed: it is empty.
     Nothing,
 }
 
 /// How a result is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultPlace {
-    /// In so many of the registers of a result.
+    /// In this many result registers.
     Registers(u8),
-    /// In memory, to which the first register of a result points. The caller says where: in the
-    /// first word of the arguments.
+    /// In memory that the first result register points to. The caller passes the address in the
+    /// first argument word.
     Memory,
-    /// In memory, to which this register pointed when the function began, and no register at its
-    /// return.
+    /// In memory that this register points to at entry, but no register at return.
     MemoryAtEntry(u8),
 }
 
-/// The words of a call that are taken.
+/// The words of a call that are already assigned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordsTaken {
     registers: u16,
@@ -74,8 +73,8 @@ pub struct WordsTaken {
 }
 
 impl WordsTaken {
-    /// Takes `count` registers of `all`, from the next one on, or from the next even one. Returns the
-    /// first; `None` if so many are not left.
+    /// Assigns the next `count` registers of `all`, from an even one on if `is_even`. Returns the
+    /// first; `None` if too few are left.
     pub(super) fn registers(&mut self, all: u16, count: u16, is_even: bool) -> Option<u16> {
         let first = aligned(self.registers, is_even);
         let end = first.checked_add(count).filter(|end| *end <= all)?;
@@ -83,13 +82,13 @@ impl WordsTaken {
         Some(first)
     }
 
-    /// Leaves no register of `all`.
+    /// Marks all registers as assigned.
     pub(super) fn no_more_registers(&mut self, all: u16) {
         self.registers = all;
     }
 
-    /// Takes `count` words of the stack behind `all` registers, from the next one on, or from the
-    /// next even one.
+    /// Assigns the next `count` stack words, which follow `all` registers, from an even one on if
+    /// `is_even`.
     pub(super) fn stack(&mut self, all: u16, count: u16, is_even: bool) -> ArgumentPlace {
         let at = aligned(self.stack, is_even);
         self.stack = at.saturating_add(count);
@@ -98,7 +97,7 @@ impl WordsTaken {
     }
 }
 
-/// Returns `n`, or the next even number.
+/// Rounds `n` up to an even number if `is_even`.
 fn aligned(n: u16, is_even: bool) -> u16 {
     match is_even {
         true => n.saturating_add(n & 1),

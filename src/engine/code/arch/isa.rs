@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What differs between architectures, as one trait.
+//! The interface of an architecture.
 //!
 //! A file beside this one implements [`Isa`] for each architecture, on top of its decoder
 //! in `insn`. All other code sees an instruction as an [`Insn`], and does not depend on
@@ -13,9 +13,9 @@ use crate::sys::AllocError;
 
 /// An architecture: its registers, its instructions, and what the kernel does with them.
 ///
-/// Where a method takes `bytes`, these are the original ones from an instruction on, at
-/// least [`MAX_INSN_LEN`] of them unless the function ends before. The default of a method
-/// is right for an architecture without the matter in question.
+/// Where a method takes `bytes`, these are the original ones from an instruction on, at least
+/// [`MAX_INSN_LEN`] of them unless the function ends before. Default implementations suit
+/// architectures without the property in question.
 ///
 /// Context: any, except where a method says otherwise.
 pub trait Isa: Sync {
@@ -29,7 +29,7 @@ pub trait Isa: Sync {
     /// Returns the names that [`Isa::register`] knows.
     fn registers(&self) -> &'static [&'static [u8]];
 
-    /// Returns the name of the register that people, assemblers and debuggers call `name`, if
+    /// Returns the name of the register that assemblers and debuggers call `name`, if
     /// [`Isa::register`] does not know that name.
     fn register_alias(&self, name: &[u8]) -> Option<&'static [u8]>;
 
@@ -39,14 +39,14 @@ pub trait Isa: Sync {
     /// Returns the index of the register that holds a function's return value.
     fn return_register(&self) -> u8;
 
-    /// Returns the location of argument `n` at function entry, counted from zero, if nothing is
-    /// known of the function.
+    /// Returns the location of argument `n` at function entry, counted from zero, for an unknown
+    /// function.
     ///
     /// The rule is that of `regs_get_kernel_argument()`: integers and pointers only, each
     /// in one register or stack word.
     fn argument(&self, n: u16) -> EntryPlace;
 
-    /// Returns the number of registers for arguments that are integers.
+    /// Returns the number of integer argument registers.
     fn argument_registers(&self) -> u16;
 
     /// Returns the location at function entry of word `n` of the arguments, see
@@ -55,7 +55,7 @@ pub trait Isa: Sync {
         self.argument(n)
     }
 
-    /// Takes the words of the next argument of a call, which has this shape.
+    /// Assigns words to the next argument of a call, of this shape.
     fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace;
 
     /// Returns how a result of this shape is returned.
@@ -67,15 +67,14 @@ pub trait Isa: Sync {
     /// Returns the location of the return address at function entry.
     fn return_address(&self) -> EntryPlace;
 
-    /// Returns the indices of what the kernel has of a system call's arguments, in order,
-    /// while it runs.
+    /// Returns the registers in which a system call's arguments are saved while it runs, in order.
     fn call_arguments(&self) -> [u8; 6];
 
     /// Returns the bits of the flags of `openat`, with the names that the kernel prints, in
     /// its order.
     fn open_flags(&self) -> &'static [OpenFlag; 16];
 
-    /// Decodes the instruction that `bytes` begin with.
+    /// Decodes the first instruction of `bytes`.
     ///
     /// # Errors
     ///
@@ -114,13 +113,12 @@ pub trait Isa: Sync {
         &[]
     }
 
-    /// Returns where ftrace may patch the function that begins with `bytes`, of which
-    /// [`ENTRY_LEN`] are looked at: offsets, the likeliest first. A breakpoint may hide an
-    /// instruction.
+    /// Returns offsets at which ftrace may patch the function that begins with `bytes`, at most
+    /// [`ENTRY_LEN`] of them, the likeliest first. A breakpoint may hide an instruction.
     fn ftrace_offsets(&self, bytes: &[u8]) -> [Option<u8>; 2];
 
-    /// Returns the instruction that the kernel writes at boot before the one that ftrace
-    /// patches, if the kernel accepts no probe on the latter; empty if it does.
+    /// Returns the instruction that the kernel writes at boot in front of the one that ftrace
+    /// patches, if the kernel accepts no probe on the latter; otherwise empty.
     fn ftrace_mark(&self) -> &'static [u8] {
         &[]
     }
@@ -181,8 +179,8 @@ pub trait Isa: Sync {
         Ok(None)
     }
 
-    /// Returns the index of what the kernel takes for the load-exclusive of a sequence that
-    /// the word at `index` is in, for which it refuses a probe there.
+    /// Returns the index of the load-exclusive that the kernel's scan finds for the word at
+    /// `index`, so that it refuses a probe there.
     fn exclusive_scan(&self, _words: &dyn CodeWords, _index: usize) -> Option<usize> {
         None
     }

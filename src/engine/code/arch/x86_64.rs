@@ -21,7 +21,7 @@ const REGISTERS: [&[u8]; 21] = [
 /// The registers of the arguments: `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
 const ARGUMENTS: [u8; 6] = [14, 13, 12, 11, 9, 8];
 
-/// Their number.
+/// The number of argument registers.
 const REGISTER_COUNT: u16 = 6;
 const _: () = assert!(ARGUMENTS.len() == REGISTER_COUNT as usize);
 
@@ -90,8 +90,8 @@ impl Isa for X86_64 {
         REGISTER_COUNT
     }
 
-    /// The System V ABI, section 3.2.3: all classes are INTEGER or MEMORY. What does not fit into
-    /// the registers that are left is in memory, and they are left for what comes behind it.
+    /// The System V ABI, section 3.2.3: all classes are INTEGER or MEMORY. An argument that does
+    /// not fit the remaining registers is in memory, and leaves them to later arguments.
     fn pass(&self, taken: &mut WordsTaken, shape: TypeShape) -> ArgumentPlace {
         if shape.size == 0 {
             return ArgumentPlace::Nothing;
@@ -185,7 +185,7 @@ impl Isa for X86_64 {
         const CALL: u8 = 0xe8;
         const INT3: u8 = 0xcc;
         const ENDBR64: &[u8] = &[0xf3, 0x0f, 0x1e, 0xfa];
-        /// What the kernel writes over landing pads that nothing needs.
+        /// The kernel's replacements of landing pads that are not needed.
         const SEALED: [&[u8]; 2] = [&[0x66, 0x0f, 0x1f, 0x00], &[0x0f, 0x1f, 0x40, 0xd6]];
 
         let may_be =
@@ -239,8 +239,8 @@ impl Isa for X86_64 {
     }
 }
 
-/// Returns the number of registers that a value takes; `None` if it is passed in memory. Eight
-/// bytes with nothing in them take none.
+/// Returns the number of registers for a value; `None` if it is passed in memory. Eight bytes of
+/// padding take none.
 fn in_registers(shape: TypeShape) -> Option<u16> {
     let fits = shape.size <= 16 && !shape.is_unaligned;
     match shape.halves {

@@ -12,7 +12,7 @@
 //! monitor. Branches are followed within the function, forward and backward; a call is
 //! assumed to return; a path that leaves the function is not followed further.
 //!
-//! The decoder of an architecture tells the [`Effect`] of each word.
+//! The decoder of an architecture supplies the [`Effect`] of each word.
 
 use crate::sys::{AllocError, Vec};
 
@@ -41,15 +41,15 @@ impl CodeWords for &[u32] {
     }
 }
 
-/// What an instruction does to an exclusive sequence. Distances count words, from the
+/// The effect of an instruction on an exclusive sequence. Distances count words, from the
 /// instruction itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing; control goes on to the next word.
     None,
-    /// Begins one: a load-exclusive.
+    /// A load-exclusive, which begins a sequence.
     Load,
-    /// Ends one as it should: a store-exclusive.
+    /// A store-exclusive, which ends a sequence.
     Store,
     /// Clears the monitor.
     Clear,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory in which the table is, and names in it.
+//! Block-wise reading of the table.
 
 /// Memory that can be read at an address.
 pub trait TableMemory {
@@ -25,17 +25,17 @@ pub struct Tables {
     pub sequence: u64,
 }
 
-/// Bytes that are read at once where single names are looked at.
+/// Block size for reading single names.
 const FEW: usize = 128;
 
-/// The same where all names are looked at, deep on the stack.
+/// Block size for reading all names, deep on the stack.
 pub(super) const SOME: usize = 256;
 
-/// The same where all names are looked at.
+/// Block size for reading all names.
 pub(super) const MANY: usize = 1024;
 
-/// The block of memory that was read last, of `SIZE` bytes: a divisor of the page size, so that
-/// a read does not touch a page beyond the table.
+/// The latest block of memory, of `SIZE` bytes: a divisor of the page size, so that a read touches
+/// no page beyond the table.
 pub(super) struct Block<const SIZE: usize = FEW> {
     at: Option<u64>,
     bytes: [u8; SIZE],
@@ -87,7 +87,7 @@ impl<const SIZE: usize> Block<SIZE> {
         mut count: u32,
     ) -> Option<u64> {
         while count > 0 {
-            // As far as the block goes and lengths are of one byte.
+            // Up to the end of the block, while lengths have one byte.
             let block = self.rest(memory, at)?;
             let mut passed = 0usize;
             while let Some(&length) = block.get(passed) {

@@ -1,44 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is read of the table once, for all searches.
+//! An index of the table, read once for all searches.
 
 use super::block::{array, Block, TableMemory, Tables, SOME};
-use crate::engine::refusal::nearest::Outline;
+use crate::engine::refusal::suggest::distance::Outline;
 use crate::sys::{AllocError, Vec};
 
 /// The number of tokens.
 pub(super) const TOKENS: usize = 256;
 
-/// Most bytes of a token's text that are read; all others are shorter.
+/// Most bytes of a token's text.
 const MAX_TOKEN: usize = 128;
 
-/// Most names that are remembered: as many as the first ten comparisons of a search can meet.
+/// Most cached names: as many as the first ten comparisons of searches can meet.
 const SEEN: usize = 1024;
 
-/// How many symbols have one mark.
+/// Symbols per mark.
 const STEP: u32 = 8;
 
-/// What is read of the table once: the texts of the tokens, and where some of the names are. It
-/// takes some 120 KiB.
+/// The texts of the tokens, and offsets of some names. Takes some 120 KiB.
 pub struct NameIndex {
     /// The texts of the tokens.
     texts: Vec<u8>,
-    /// Where the text of each token begins and ends in these.
+    /// Start and end of each token in `texts`.
     tokens: Vec<(u16, u16)>,
     /// The outline of each token.
     outlines: Vec<Outline>,
-    /// The outline of each token without its first letter, which is a symbol's type where the
-    /// token is the first of its name.
+    /// The outline of each token without its first letter, which is the symbol's type if the token
+    /// begins a name.
     firsts: Vec<Outline>,
-    /// The offset in the names of each symbol whose number is a multiple of [`STEP`]. The
-    /// kernel's own table of these has each 256th.
+    /// The offset in the names of each [`STEP`]th symbol. The kernel's own table has each 256th.
     marks: Vec<u32>,
-    /// The addresses of the names with which each search begins; 0 until they are found.
+    /// The addresses of the names that searches compare first; 0 until they are known.
     seen: Vec<u64>,
 }
 
 impl NameIndex {
-    /// Reads the table; returns `None` if it cannot be read. That takes some milliseconds.
+    /// Reads the table, in some milliseconds; returns `None` if it cannot be read.
     ///
     /// # Errors
     ///
@@ -75,7 +73,6 @@ impl NameIndex {
         Ok(Some(index))
     }
 
-    /// Returns the text of a token.
     pub(super) fn text(&self, token: u8) -> &[u8] {
         let (start, end) = *self.tokens.get(usize::from(token)).unwrap_or(&(0, 0));
         let range = usize::from(start)..usize::from(end);
@@ -88,20 +85,19 @@ impl NameIndex {
         Some((self.outlines.first_chunk()?, self.firsts.first_chunk()?))
     }
 
-    /// Returns the offset in the names of the last marked symbol up to `symbol`, and the
-    /// number of symbols between both.
+    /// Returns the offset of the last marked symbol up to `symbol`, and the number of symbols
+    /// between the two.
     pub(super) fn before(&self, symbol: u32) -> Option<(u64, u32)> {
         let mark = self.marks.get(usize::try_from(symbol / STEP).ok()?)?;
         Some((u64::from(*mark), symbol % STEP))
     }
 
-    /// Returns the address of the name that is compared at `node` of the search, if it was
-    /// found before.
+    /// Returns the address of the name that is compared at `node` of a search, if it is cached.
     pub(super) fn seen(&self, node: usize) -> Option<u64> {
         self.seen.get(node).copied().filter(|at| *at != 0)
     }
 
-    /// Notes the address of the name that is compared at `node`.
+    /// Caches the address of the name that is compared at `node`.
     pub(super) fn see(&mut self, node: usize, at: u64) {
         if let Some(seen) = self.seen.get_mut(node) {
             *seen = at;
@@ -109,7 +105,7 @@ impl NameIndex {
     }
 }
 
-/// The texts of the tokens, and where each begins and ends.
+/// Texts of tokens, and start and end of each.
 type Texts = (Vec<u8>, Vec<(u16, u16)>);
 
 /// Reads the texts of the tokens.
@@ -135,7 +131,7 @@ fn read_texts<M: TableMemory>(
     // Block by block: the last one may lie behind the table.
     while texts.len() < len {
         let at = tables.token_table.wrapping_add(texts.len() as u64);
-        // What cannot be read is behind the table.
+        // Unreadable memory is behind the table.
         if !memory.read(at, &mut block) {
             break;
         }
@@ -144,13 +140,13 @@ fn read_texts<M: TableMemory>(
     for (start, end) in tokens.iter_mut() {
         let rest = texts.get(usize::from(*start)..).unwrap_or_default();
         let len = rest.iter().position(|&byte| byte == 0).unwrap_or(0);
-        // No text is that long.
+        // Texts are never that long.
         *end = start.saturating_add(u16::try_from(len).unwrap_or(0));
     }
     Ok(Some((texts, tokens)))
 }
 
-/// Reads where each [`STEP`]th name is.
+/// Reads the offset of each [`STEP`]th name.
 #[inline(never)]
 fn read_marks<M: TableMemory>(
     tables: &Tables,

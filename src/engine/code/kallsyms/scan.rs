@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions whose names begin alike, and the symbols whose names look alike.
+//! Scans the table for functions with a prefix, and for symbols with similar names.
 
 use super::block::{Block, MANY};
 use super::{index::TOKENS, NameIndex, SymbolTable, TableMemory, Tables};
-use crate::engine::refusal::nearest::{Look, Outline};
+use crate::engine::refusal::suggest::distance::{Look, Outline};
 use core::ops::Range;
 
 /// The longest name; the kernel's `KSYM_NAME_LEN`.
 const MAX_NAME: usize = 512;
 
-/// A name, as far as it was expanded, with the letter of its type before it.
+/// A name, expanded as far as needed, behind the letter of its type.
 struct ScannedName {
     bytes: [u8; MAX_NAME + 1],
     len: usize,
@@ -86,13 +86,13 @@ pub fn each_function<M: TableMemory>(
     Some(())
 }
 
-/// The symbols among which similar ones are sought.
+/// The symbols to search.
 #[derive(Clone, Copy)]
 pub enum Sought<'a> {
     /// Functions in this range, the text.
     Functions(&'a Range<u64>),
-    /// All symbols that are not in this range. Their types do not tell, as `jiffies` and
-    /// `init_task` have that of functions in some kernels.
+    /// All symbols outside this range. Their types do not help: in some kernels, `jiffies` and
+    /// `init_task` have the type of functions.
     Data(&'a Range<u64>),
 }
 
@@ -109,8 +109,8 @@ impl Sought<'_> {
     }
 }
 
-/// Calls `each` with the name of every symbol of those `sought` that may be similar to what
-/// `look` is of; returns `None` if the table cannot be read.
+/// Calls `each` with the name of every symbol in `sought` that may be similar to the name of
+/// `look`; returns `None` if the table cannot be read.
 ///
 /// A table of 200,000 symbols takes some milliseconds.
 #[inline(never)]
@@ -157,13 +157,12 @@ pub fn each_like<M: TableMemory>(
     Some(())
 }
 
-/// How many tokens of a name, behind the first one, are looked at before the others: about
-/// ten letters.
+/// Number of tokens behind the first that are checked before the rest: about ten letters.
 const START: usize = 5;
 
-/// What is known of each token while names are looked through.
+/// Properties of each token.
 struct Tokens<'a> {
-    /// Whether a symbol is sought whose name begins with the token.
+    /// Whether names of sought symbols begin with the token.
     types: &'a [bool; TOKENS],
     wholes: &'a [Outline; TOKENS],
     /// Without the first letter.
@@ -171,9 +170,9 @@ struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// Returns the number of names at the start of `block`, at most `count`, that cannot be
-    /// similar to what `look` is of, and their length. The name behind them may be, or has to be
-    /// looked at because it is long or ends in another block.
+    /// Returns the number of names at the start of `block`, at most `count`, that cannot be similar
+    /// to the name of `look`, and their length. The next name may be similar, or must be checked
+    /// because it is long or crosses the end of the block.
     #[inline]
     fn unlike(&self, look: &Look, block: &[u8], count: u32) -> (u32, usize) {
         let mut rest = block;
@@ -199,7 +198,7 @@ impl Tokens<'_> {
         let (Some(true), Some(outline)) = (self.types.get(first), self.firsts.get(first)) else {
             return false;
         };
-        // The first letters of most names are decisive.
+        // The first letters rule out most names.
         let (start, rest) = tokens.split_at_checked(START).unwrap_or((tokens, &[]));
         let outline = self.append(*outline, start);
         !look.rules_out(&outline) && look.may_be(&self.append(outline, rest))
@@ -222,7 +221,7 @@ impl<M: TableMemory> SymbolTable<'_, M> {
         let (mut at, mut length) = self.names.length(self.memory, at)?;
         name.len = 0;
         while length > 0 {
-            // As far as the block goes.
+            // Up to the end of the block.
             let block = self.names.rest(self.memory, at)?;
             let here = usize::try_from(length)
                 .unwrap_or(usize::MAX)

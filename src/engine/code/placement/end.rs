@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the instructions of a function end.
+//! Finds the end of a function's instructions.
 //!
 //! The symbol table assigns to a function everything up to the next symbol: padding, the
 //! words before the next function that belong to that function, on arm64 the replacements
@@ -25,9 +25,9 @@ const TYPE_LEN: usize = 4;
 pub struct End {
     /// The offset behind the last instruction.
     insns: usize,
-    /// The offset of the words that belong to the next function.
+    /// The offset of words that belong to the next function.
     own: usize,
-    /// What these words are.
+    /// The kind of these words.
     prefix: Why,
     /// Whether some instruction loads words relative to the program counter.
     has_literals: bool,
@@ -67,13 +67,13 @@ impl End {
         self.insns
     }
 
-    /// Returns whether the landings and the calls that do not return may move it: there is
-    /// something other than padding behind it, or a trap before it.
+    /// Returns whether landings, or calls that do not return, may move the end: something other
+    /// than padding follows it, or a trap precedes it.
     pub fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }
 
-    /// Returns why `step` is not an instruction of the function; `None` if it is one.
+    /// Returns why `step` is not an instruction of the function; `None` if it is.
     pub(super) fn why_not(&self, text: &FunctionText<'_>, step: &WalkStep) -> Option<Why> {
         if step.offset >= self.own {
             return Some(self.prefix);
@@ -112,7 +112,7 @@ struct EndFlow {
     end: usize,
     /// Start of the fillers before `end`, if they lead nowhere.
     fillers: Option<usize>,
-    /// Control continues up to the limit.
+    /// Whether control continues up to the limit.
     runs_on: bool,
     has_literals: bool,
     /// Whether the end depends on whether a trap returns.
@@ -159,7 +159,7 @@ impl EndFlow {
     }
 }
 
-/// Returns whether a function may end before `next`, to which no path is known.
+/// Returns whether the function may end before `next`, which no known path reaches.
 fn may_be_behind(text: &FunctionText<'_>, next: &WalkStep) -> bool {
     match next.what.insn() {
         Some(insn) => insn.kind == InsnKind::Nop || !text.isa().pads_with_nops(),
@@ -194,8 +194,8 @@ fn callee(text: &FunctionText<'_>, step: &WalkStep) -> Option<u64> {
     }
 }
 
-/// Returns the functions that are called where no branch before the call leads behind it:
-/// if one of them does not return, the caller may end there.
+/// Returns the functions called at places that no earlier branch skips: if one of them does not
+/// return, the caller may end there.
 pub(super) fn last_calls<'t>(
     text: &'t FunctionText<'_>,
     facts: &Facts<'_>,
@@ -207,7 +207,7 @@ pub(super) fn last_calls<'t>(
     })
 }
 
-/// Returns the trap that control from the function's start always reaches.
+/// Returns the trap that every path from the function's start reaches.
 pub(super) fn certain_trap(text: &FunctionText<'_>) -> Option<usize> {
     let mut steps = Walk::over(text);
     let last = steps.find(|step| {

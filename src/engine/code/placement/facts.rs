@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is known about a function besides its bytes.
+//! Facts about a function besides its bytes.
 
 use core::ops::Range;
 
@@ -17,14 +17,14 @@ pub struct JudgedFunction<'a> {
     pub bytes: &'a [u8],
     /// The architecture of its instructions.
     pub arch: Arch,
-    /// What else is known about it.
+    /// Further facts.
     pub facts: Facts<'a>,
 }
 
-/// What is known about a function besides its bytes.
+/// Facts about a function besides its bytes.
 ///
-/// Everything is optional: what is not known is not judged. Entries outside the function
-/// are harmless, but cost time.
+/// All are optional: the placement does not judge what is unknown. Entries outside the function are
+/// harmless, but cost time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts<'a> {
     /// Where the text was changed, and its original bytes: sorted by address, without
@@ -45,7 +45,7 @@ pub struct Facts<'a> {
     /// ftrace keeps a pointer in the eight bytes before each traceable function (arm64:
     /// `CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS`).
     pub call_ops: bool,
-    /// The bytes behind the function, with which the next one begins: a dozen.
+    /// About a dozen bytes behind the function, the beginning of the next one.
     pub next: &'a [u8],
     /// Locations that control reaches other than by branches: targets of jump labels and of
     /// [`super::JumpTable`]s, and fixups of exceptions.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Addresses in a text, found by range without a look at all of them.
+//! An index of addresses in a text, for lookup by range.
 //!
-//! The kernel's tables of jump labels, exceptions and BUGs have tens of thousands of
-//! entries, in no order that serves here. What they say about one function is needed for
-//! most definitions, so their addresses are grouped once by blocks of the text.
+//! The kernel's tables of jump labels, exceptions and BUGs have tens of thousands of entries, in an
+//! order of no use here. Most definitions need the entries of one function, so the addresses are
+//! grouped once by blocks of the text.
 
 use crate::sys::{AllocError, Vec};
 use core::ops::Range;
 
-/// The number of low bits of an offset that do not select its block: a block of the
-/// kernel's text then has about ten addresses.
+/// The number of low bits of an offset within a block. A block of the kernel's text then has about
+/// ten addresses.
 const BLOCK_BITS: u32 = 12;
 
-/// Where the kernel's tables transfer control, and where they end it.
+/// Addresses at which control arrives other than by branches, or ends, by the kernel's tables.
 #[derive(Debug)]
 pub struct Ways {
     /// Targets of jump labels, and fixups of exceptions.
@@ -26,17 +26,17 @@ pub struct Ways {
 #[derive(Debug)]
 pub struct PlacementIndex {
     text: Range<u64>,
-    /// For each block, where its offsets end in `offsets`; they begin where those of the
-    /// block before end.
+    /// For each block, the end of its offsets in `offsets`; they begin at the end of the preceding
+    /// block's.
     ends: Vec<u32>,
     /// Distances from the start of the text, in bytes.
     offsets: Vec<u32>,
 }
 
 impl PlacementIndex {
-    /// Makes an index of the addresses in `text`, the first 4 GiB of it, that `each`
-    /// passes to its argument. `each` is called twice. If it passes others the second
-    /// time, some of them are missing.
+    /// Makes an index of the addresses in `text`, the first 4 GiB of it, that `each` passes to its
+    /// argument. `each` is called twice; addresses that it passes only the second time may be
+    /// missing.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl PlacementIndex {
         })?;
         let mut sum = 0u32;
         for end in index.ends.iter_mut() {
-            // The start of the block for now; its end is where the offsets have arrived.
+            // Here still the start of the block; it becomes the end when the offsets are filled in.
             let count = core::mem::replace(end, sum);
             sum = sum.saturating_add(count);
         }
@@ -114,7 +114,6 @@ fn offset(text: &Range<u64>, address: u64) -> Option<u32> {
         .flatten()
 }
 
-/// Returns the block of `offset`.
 const fn block(offset: u32) -> usize {
     (offset >> BLOCK_BITS) as usize
 }

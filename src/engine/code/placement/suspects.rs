@@ -14,15 +14,14 @@ pub struct Suspect {
     pub jumps_to: Option<u64>,
 }
 
-/// The suspects of a function: see [`Placement::suspects`](super::Placement::suspects). A
-/// type of its own, as the names of functions of nested adapters are longer than the kernel
-/// can print.
+/// The suspects of a function, see [`Placement::suspects`](super::Placement::suspects). A named
+/// type: symbol names of nested adapters are too long for the kernel.
 pub struct Suspects<'t, 'a> {
     text: &'t FunctionText<'a>,
-    /// `None` if breakpoints and jumps hide no boundary.
+    /// `None` if patches hide no boundary on this architecture.
     walk: Option<Walk<'t, 'a>>,
     from: usize,
-    /// The last step was a breakpoint of the filled gap at the end.
+    /// Whether the last step was a breakpoint in the filled gap at the end.
     in_gap: bool,
 }
 

@@ -57,9 +57,9 @@ impl Table {
         }
     }
 
-    /// Returns the length of an entry of the table that begins at `address` with `bytes`,
-    /// whole entries: the length with which they name locations that `is_text`. Returns
-    /// `None` if there is no such length; the table is then of another kind.
+    /// Returns the length of an entry in the table `bytes` at `address`: the one with which entries
+    /// name locations that `is_text`. Returns `None` if no length fits; the table is then of
+    /// another kind.
     pub fn entry_len(
         self,
         arch: Arch,
@@ -80,8 +80,8 @@ impl Table {
     }
 }
 
-/// Returns where control may arrive because of an entry: the target of a jump label, or the
-/// fixup of an exception. `entry` names `place` and belongs to one of these tables.
+/// Returns the address at which control may arrive because of an entry that names `place`: the
+/// target of a jump label, or the fixup of an exception.
 pub fn landing(entry: &[u8], place: u64) -> Option<u64> {
     let (first, rest) = entry.split_first_chunk()?;
     let second = i32::from_le_bytes(*rest.first_chunk()?);

@@ -18,13 +18,13 @@ pub(super) struct FunctionText<'a> {
     bytes: &'a [u8],
     facts: Facts<'a>,
     arch: Arch,
-    /// Start of the gap of breakpoints at the end.
+    /// The start of a gap of breakpoints at the end.
     gap: usize,
-    /// The addresses between which the bytes may not be the original ones.
+    /// The addresses at which bytes may differ from the original ones.
     changed: Range<u64>,
 }
 
-/// Enough bytes for one instruction; fewer only at the end of the function.
+/// The bytes of one instruction or more; fewer only at the end of the function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Window<'a> {
     /// Bytes that were not patched.
@@ -58,7 +58,7 @@ impl<'a> FunctionText<'a> {
         text.changed = starts
             .zip(ends.max())
             .map_or(0..0, |(start, end)| start..end);
-        // Computed once: gaps between sections have a hundred thousand of them.
+        // Computed once: gaps between sections have a hundred thousand breakpoints.
         let is_filled = |at: &usize| text.is_breakpoint(*at);
         let gap = (0..text.len()).rev().take_while(is_filled).last();
         text.gap = gap.unwrap_or(text.len());
@@ -133,7 +133,7 @@ impl<'a> FunctionText<'a> {
         Window::Restored(copy, live.len())
     }
 
-    /// Returns the original bytes between two addresses, each piece with its address.
+    /// Returns the known original bytes between two addresses, piece by piece.
     fn originals(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &'a [u8])> {
         let nop = self.isa().ftrace_nop();
         let regions: &'a [Region] = match nop {

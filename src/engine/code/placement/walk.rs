@@ -8,7 +8,6 @@ use crate::engine::code::arch::isa::{Flow, Insn, InsnKind, Undecoded};
 /// One instruction, or the rest if the walk cannot continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkStep {
-    /// Its offset.
     pub(super) offset: usize,
     /// Its length in bytes, never 0.
     pub(super) len: usize,
@@ -74,7 +73,7 @@ impl What {
 pub(super) struct Walk<'t, 'a> {
     text: &'t FunctionText<'a>,
     offset: usize,
-    /// Control does not arrive here from the step before.
+    /// Whether control does not arrive here from the preceding step.
     after_end: bool,
 }
 
@@ -95,7 +94,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Returns what is here, and its length; `left` bytes are left of the function.
+    /// Decodes the current offset; returns length and result. `left` bytes are left of the
+    /// function.
     fn what(&self, left: usize) -> (usize, What) {
         let isa = self.text.isa();
         let window = self.text.window(self.offset);

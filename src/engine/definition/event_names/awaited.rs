@@ -8,7 +8,7 @@ use super::words::{EventNames, ModuleName};
 use crate::engine::util::text::Appender;
 use crate::sys::{AllocError, Vec};
 
-/// Most words that wait at a time: whoever loads a module waits while they are looked through.
+/// Most words that wait. They are searched whenever a module is loaded.
 pub const MAX_AWAITED: usize = 1024;
 
 /// Why a word does not wait.
@@ -26,16 +26,16 @@ impl From<AllocError> for NotAwaited {
     }
 }
 
-/// The words for modules that are not loaded: the events that they mean are enabled once those
-/// are. It begins empty.
+/// Words for modules that are not loaded. The events that they match are enabled when the module is
+/// loaded.
 #[derive(Default)]
 pub struct AwaitedEvents {
-    /// As they are shown.
+    /// As shown in `set_event`.
     words: Vec<Vec<u8>>,
 }
 
 impl AwaitedEvents {
-    /// Adds the events that `names` means, unless they are awaited already.
+    /// Adds `names`, unless it is there already.
     ///
     /// # Errors
     ///
@@ -65,8 +65,7 @@ impl AwaitedEvents {
         Ok(Self { words })
     }
 
-    /// Removes the words that have the module and what else `names` has. Returns whether there
-    /// were any.
+    /// Removes the words for the same module that `names` covers. Returns whether there were any.
     pub fn remove(&mut self, names: &EventNames<'_>) -> bool {
         self.remove_where(|word| names.covers(word))
     }

@@ -1,38 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What all words of a write to `set_event` say together.
+//! The combined choice of all words of a write to `set_event`.
 
 use super::words::EventNames;
 use crate::engine::util::sort::sort_by_key;
 use crate::sys::{AllocError, Vec};
 
-/// From how many words of one event on it pays to sort the events.
+/// Number of words for single events from which sorting the events pays.
 const MANY: usize = 16;
 
-/// An event, and what is chosen for it.
+/// An event, and the choice for it.
 #[derive(Clone, Copy)]
 pub struct ChosenEvent<'a> {
-    /// The group.
     pub group: &'a [u8],
-    /// The name.
     pub name: &'a [u8],
-    /// Whether it exists, and is not a ready-made one that nobody has used.
+    /// Whether it exists. A ready-made event does not exist before its first use.
     pub is_made: bool,
     is_used: bool,
     on: Option<bool>,
 }
 
-/// Events, each with what is chosen for it: to be enabled, to be disabled, or nothing yet.
+/// All events, each with the choice for it: enable, disable, or none yet.
 #[derive(Default)]
 pub struct ChosenEvents<'a> {
     events: Vec<ChosenEvent<'a>>,
     is_sorted: bool,
-    /// How many words were of one event.
+    /// The number of words for single events so far.
     words: usize,
 }
 
 impl<'a> ChosenEvents<'a> {
-    /// Adds the event `name` of `group`: whether it is made, and whether anybody has used it.
+    /// Adds the event `name` of `group`: whether it exists, and whether it was ever used.
     ///
     /// # Errors
     ///
@@ -54,10 +52,10 @@ impl<'a> ChosenEvents<'a> {
         })
     }
 
-    /// Chooses what `names` means, wherever it is; the last choice holds. All, whatever their names,
-    /// are those that somebody has used, if they are to be enabled. Returns whether there are any.
+    /// Chooses the events that match `names`, in any module; the last choice wins. Enabling all
+    /// events means those that were ever used. Returns whether any event matches.
     ///
-    /// A word of one event takes a search, another one a walk over all events.
+    /// A word for one event takes a search, any other word a pass over all events.
     pub fn choose(&mut self, names: &EventNames<'_>, on: bool) -> bool {
         if let Some((group, name)) = names.one() {
             return self.choose_one(group, name, on);
@@ -75,7 +73,7 @@ impl<'a> ChosenEvents<'a> {
         any
     }
 
-    /// Chooses the event `name` of `group`. Returns whether there is one.
+    /// Chooses the event `name` of `group`. Returns whether it is known.
     pub fn choose_one(&mut self, group: &[u8], name: &[u8], on: bool) -> bool {
         self.words = self.words.saturating_add(1);
         if self.words > MANY && !self.is_sorted {
@@ -101,7 +99,7 @@ impl<'a> ChosenEvents<'a> {
         is_there
     }
 
-    /// Returns the events for which something is chosen.
+    /// Returns the events with a choice.
     ///
     /// # Errors
     ///
@@ -116,11 +114,11 @@ impl<'a> ChosenEvents<'a> {
     }
 }
 
-/// The events for which something is chosen.
+/// The events with a choice.
 pub struct Decided<'a>(Vec<ChosenEvent<'a>>);
 
 impl<'a> Decided<'a> {
-    /// Returns what is chosen for the event `name` of `group`.
+    /// Returns the choice for the event `name` of `group`.
     pub fn of(&self, group: &[u8], name: &[u8]) -> Option<bool> {
         let is_before = |event: &ChosenEvent<'_>| (event.group, event.name) < (group, name);
         let found = self.0.get(self.0.partition_point(is_before))?;
@@ -128,12 +126,12 @@ impl<'a> Decided<'a> {
         found.on.filter(|_| is_it)
     }
 
-    /// Returns whether any is to be enabled, or disabled.
+    /// Returns whether any event is to be enabled, or disabled if not `on`.
     pub fn any(&self, on: bool) -> bool {
         self.0.iter().any(|event| event.on == Some(on))
     }
 
-    /// Returns those that are to be enabled, and are not made.
+    /// Returns the events to enable that do not exist yet.
     pub fn unmade(&self) -> impl Iterator<Item = &ChosenEvent<'a>> {
         let all = self.0.iter();
         all.filter(|event| !event.is_made && event.on == Some(true))

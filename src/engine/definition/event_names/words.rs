@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A word of `set_event`: events by their names, of any module or of one.
+//! A word of `set_event`: names of events, in any module or in one.
 
 use core::fmt;
 
 use crate::engine::definition::ast::MAX_NAME_LEN;
 use crate::engine::util::text::Plain;
 
-/// What is between the names of events and that of their module.
+/// Separates the names of events from the module.
 const OF_MODULE: &[u8] = b":mod:";
 
 /// Bytes of the longest name of a module: the kernel's `MODULE_NAME_LEN`, without the NUL.
 const LONGEST_MODULE: usize = 55;
 
-/// The events that a word of `set_event` means.
+/// A word of `set_event`, parsed.
 #[derive(Clone, Copy)]
 pub struct EventNames<'a> {
     names: NamedEvents<'a>,
     module: Option<ModuleName<'a>>,
 }
 
-/// `GROUP:EVENT`, where `*` and nothing stand for any, or one name of either.
+/// `GROUP:EVENT`, where `*` or nothing matches any, or a single name of either.
 #[derive(Clone, Copy)]
 enum NamedEvents<'a> {
     Either(&'a [u8]),
     Both(Option<&'a [u8]>, Option<&'a [u8]>),
 }
 
-/// The name of a module as somebody wrote it: `-` and `_` are the same.
+/// A module name as written: `-` and `_` are equivalent.
 #[derive(Clone, Copy)]
 pub struct ModuleName<'a>(&'a [u8]);
 
 impl<'a> EventNames<'a> {
-    /// Returns what `word` means.
+    /// Parses `word`.
     pub fn new(word: &'a [u8]) -> Self {
         let mut parts = word.windows(OF_MODULE.len());
         let behind = |at: usize| word.get(at.saturating_add(OF_MODULE.len())..);
@@ -52,7 +52,7 @@ impl<'a> EventNames<'a> {
         }
     }
 
-    /// Returns whether events can have the names, by their length.
+    /// Returns whether the names are short enough for events.
     pub fn are_possible(&self) -> bool {
         let is_short = |name: &[u8]| name.len() <= MAX_NAME_LEN;
         match self.names {
@@ -63,7 +63,7 @@ impl<'a> EventNames<'a> {
         }
     }
 
-    /// Returns the group and the name, if it means one event by both.
+    /// Returns group and name, if the word names one event.
     pub fn one(&self) -> Option<(&'a [u8], &'a [u8])> {
         match self.names {
             NamedEvents::Both(Some(group), Some(event)) => Some((group, event)),
@@ -71,17 +71,17 @@ impl<'a> EventNames<'a> {
         }
     }
 
-    /// Returns the module in which they are; `None` if they may be anywhere.
+    /// Returns the module; `None` for events anywhere.
     pub fn module(&self) -> Option<ModuleName<'a>> {
         self.module
     }
 
-    /// Returns whether it means all events, whatever their names.
+    /// Returns whether the word matches all events.
     pub fn are_all(&self) -> bool {
         matches!(self.names, NamedEvents::Both(None, None))
     }
 
-    /// Returns whether it means the event `name` of `group`, if that is in the module.
+    /// Returns whether the word matches the event `name` of `group`, if the module does.
     pub fn are_named(&self, group: &[u8], name: &[u8]) -> bool {
         match self.names {
             NamedEvents::Either(either) => either == group || either == name,
@@ -91,7 +91,7 @@ impl<'a> EventNames<'a> {
         }
     }
 
-    /// Returns whether to remove `self` removes `other`, too: it has what `self` names.
+    /// Returns whether removing `self` also removes `other`.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let is_module = match (self.module, other.module) {
             (Some(module), Some(other)) => other.is(module.0),
@@ -123,7 +123,7 @@ impl<'a> NamedEvents<'a> {
 }
 
 impl fmt::Display for EventNames<'_> {
-    /// Writes it as the kernel shows it.
+    /// Writes the word as the kernel shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.names {
             NamedEvents::Either(name) => write!(f, "{}", Plain(name))?,
@@ -140,14 +140,14 @@ impl fmt::Display for EventNames<'_> {
 }
 
 impl ModuleName<'_> {
-    /// Returns whether a module can have it.
+    /// Returns whether it can be the name of a module.
     pub fn is_possible(&self) -> bool {
         let may_be_in =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         (1..=LONGEST_MODULE).contains(&self.0.len()) && self.0.iter().copied().all(may_be_in)
     }
 
-    /// Returns whether it means the module `name`.
+    /// Returns whether it is the name of module `name`.
     pub fn is(&self, name: &[u8]) -> bool {
         let same = |(&byte, &other): (&u8, &u8)| plain(byte) == plain(other);
         self.0.len() == name.len() && self.0.iter().zip(name).all(same)
@@ -162,7 +162,7 @@ impl fmt::Display for ModuleName<'_> {
     }
 }
 
-/// Returns `byte` as the kernel has it in the name of a module.
+/// Returns `byte` as it occurs in module names.
 fn plain(byte: u8) -> u8 {
     match byte {
         b'-' => b'_',

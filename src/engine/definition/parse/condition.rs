@@ -7,13 +7,13 @@ use crate::engine::language::lex::Command;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
-/// Returns the index of the word `if` of `command`, or of the end.
+/// Returns the index of the word `if` in `command`, or the number of words.
 pub(super) fn start(command: &Command) -> usize {
     let is_if = |n: &usize| command.word(*n).is_some_and(|word| word.bytes == b"if");
     (2..command.len()).find(is_if).unwrap_or(command.len())
 }
 
-/// Returns the filter behind word `n` of `command`; `None` if that is its end.
+/// Parses the filter behind word `n` of `command`; returns `None` if that is the end.
 ///
 /// # Errors
 ///

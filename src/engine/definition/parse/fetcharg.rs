@@ -13,7 +13,7 @@ use crate::engine::definition::task::TaskNumber;
 use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::Type;
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::Vec;
@@ -23,15 +23,15 @@ const THIS_CPU_READ: &[u8] = b"this_cpu_read(";
 const DURATION: &[u8] = b"$duration";
 const NSECS: &[u8] = b"$nsecs";
 
-/// What stands before a field of the event that begins a pair.
+/// Prefix of a field of the event that begins a pair.
 pub const BEGIN: &[u8] = b"begin.";
 
-/// Returns whether `text` is recorded as a string of its own, without an address.
+/// Returns whether `text` is a constant string, which is recorded without an address.
 pub(super) fn is_constant_text(text: &[u8]) -> bool {
     matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
 }
 
-/// Returns the type of `text` where the definition gives none.
+/// Returns the type of `text` if the definition gives none.
 pub(super) fn default_type(text: &[u8]) -> Type {
     match text {
         DURATION | NSECS => Type::U64,
@@ -56,7 +56,7 @@ enum Layer<'a> {
     Members(Span<'a>),
 }
 
-/// Parses an expression, the text before the type. `is_whole` tells that it is recorded as a whole
+/// Parses an expression, the text before the type. `is_whole` if it is recorded as a whole
 /// structure.
 pub(super) fn expression(
     text: Span<'_>,
@@ -82,7 +82,7 @@ pub(super) fn expression(
         let (layer, next) = peel(inner)?;
         let is_bare = matches!(layer, Layer::Cast { members, .. } if members.bytes.is_empty());
         if is_bare && inner.bytes.ends_with(b"->") {
-            // As in ftrace, which looks up the member without a name.
+            // As in ftrace, which looks up the member with an empty name.
             return Err(Error::new(Kind::NoBtfField, inner.end()));
         }
         let is_fit = match layers.last() {
@@ -171,7 +171,7 @@ fn wrap(expression: &mut Expression, layer: Layer<'_>, origin: Span<'_>) -> Resu
             };
             let is_memory = origin.first() == Some(b'@') && expression.steps.len() == 1;
             let members = match members.strip(b".") {
-                // The variable is the structure.
+                // Without a dereference: the variable itself is the structure.
                 Some(members) if is_memory => {
                     expression.steps.pop();
                     members
@@ -259,7 +259,7 @@ fn parenthesised(inside: Span<'_>) -> Result<Span<'_>, Error> {
     }
 }
 
-/// Returns the refusal of members behind a dereference, which has no type.
+/// Returns the refusal of members behind a dereference, whose result has no type.
 #[cold]
 #[inline(never)]
 fn untyped(text: Span<'_>, error: Error) -> Error {
@@ -400,13 +400,13 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
     })
 }
 
-/// Returns whether the values of a probe are the fields of other events.
+/// Returns whether the probe's arguments are fields of other events.
 fn is_of_event(kind: ProbeKind) -> bool {
     matches!(kind, ProbeKind::Event | ProbeKind::Pair)
 }
 
-/// Parses `$FIELD`, a field of the event to which a probe is attached, or `$begin.FIELD`, one of
-/// the event that begins a pair.
+/// Parses `$FIELD`, a field of the event that the probe is attached to, or `$begin.FIELD`, a field
+/// of the event that begins a pair.
 fn field(text: Span<'_>, kind: ProbeKind) -> Result<Origin, Error> {
     let name = text.skip(1);
     let begun = name.strip(BEGIN).filter(|_| kind == ProbeKind::Pair);
@@ -416,7 +416,7 @@ fn field(text: Span<'_>, kind: ProbeKind) -> Result<Origin, Error> {
     }
 }
 
-/// Returns the refusal of a field without its `$`.
+/// Returns the refusal of a field name without `$`.
 #[cold]
 #[inline(never)]
 fn no_field(text: Span<'_>) -> Error {
@@ -453,7 +453,7 @@ fn no_register(text: Span<'_>, machine: Machine) -> Error {
     }
 }
 
-/// Returns what `text` has before and behind its first `->`.
+/// Splits `text` at its first `->`.
 fn around_arrow(text: Span<'_>) -> Option<(Plain<'_>, Plain<'_>)> {
     let (value, behind) = text.around(text.find(b'-')?);
     Some((Plain(value.bytes), Plain(behind.strip(b">")?.bytes)))
@@ -497,7 +497,8 @@ fn no_variable(text: Span<'_>) -> Error {
     }
 }
 
-/// Adds to `error`, the refusal of an empty expression, what probably happened.
+/// Adds the likely cause to `error`, the refusal of an empty expression: the shell expanded a
+/// variable.
 #[cold]
 #[inline(never)]
 pub(super) fn shell_took(error: Error) -> Error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The location of a definition, and the name of an event that is made of it.
+//! The location of a definition, and the default name of an event.
 
 use core::fmt::Write;
 
@@ -58,11 +58,11 @@ pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     ))
 }
 
-/// Returns `word`, the location of a definition that starts with the letter of `kind`.
+/// Returns `word`, the location of a definition with the letter of `kind`.
 ///
 /// # Errors
 ///
-/// `BAD_PROBE_ADDR` for patterns of names: they are for `f`.
+/// `BAD_PROBE_ADDR` for patterns, which only `f` takes.
 pub(super) fn one_symbol(word: Span<'_>, kind: ProbeKind) -> Result<Span<'_>, Error> {
     let end = word.find_by(|byte| matches!(byte, b'#' | b'%' | b'+'));
     let name = word.take(end.unwrap_or(word.bytes.len()));
@@ -108,8 +108,8 @@ fn numbered(name: Span<'_>) -> Result<(Span<'_>, Which), Error> {
     }
 }
 
-/// Parses `[MODULE:]FUNCTION[%return]`, or a list of patterns, with that end or not and with
-/// `more` words of the list. The second value tells whether it has that end.
+/// Parses `[MODULE:]FUNCTION[%return]`, or a list of patterns with the further words `more`, with
+/// or without `%return`. The second value tells whether `%return` is there.
 pub(super) fn function<'a>(
     word: Span<'a>,
     more: impl Iterator<Item = Span<'a>> + Clone,
@@ -133,8 +133,8 @@ pub(super) fn function<'a>(
     }
 }
 
-/// Parses the name of a tracepoint, `[GROUP:]NAME`, or a pattern of names. The group is that of
-/// the ready-made event; it is checked, and is not part of the place.
+/// Parses `[GROUP:]NAME` of a tracepoint, or a pattern. The group must be that of the ready-made
+/// event; it is not part of the place.
 pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
     let word = match word.find(b':') {
         Some(colon) => behind_group(word, colon)?,
@@ -188,7 +188,7 @@ pub(super) fn attached(word: Span<'_>) -> Result<Place, Error> {
     })
 }
 
-/// Returns the name of the tracepoint in `word`, which has a group before its `colon`.
+/// Returns the tracepoint in `word`, whose group ends at `colon`.
 fn behind_group(word: Span<'_>, colon: usize) -> Result<Span<'_>, Error> {
     let (group, name) = word.around(colon);
     let refusal = || word.skip(colon).error(Kind::BadTpName);
@@ -214,7 +214,7 @@ fn behind_group(word: Span<'_>, colon: usize) -> Result<Span<'_>, Error> {
 
 /// Splits `SYMBOL[+|-OFFSET]`; returns `None` if the offset is not a number.
 pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
-    // The name of a module's file may have a dash.
+    // A module's file name may contain a dash.
     let from = text.find(b':').unwrap_or(0);
     let sign = text.skip(from).find_by(|b| b == b'+' || b == b'-');
     match sign.map(|sign| sign.saturating_add(from)) {
@@ -223,9 +223,9 @@ pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
     }
 }
 
-/// Returns the name of an event whose definition gives none: letter, symbol and offset, or
-/// letter and address, or the tracepoint's name, or function and `__entry` or `__exit`.
-/// Characters that an identifier may not contain become `_`.
+/// Returns the default name of an event: letter, symbol and offset; letter and address; the
+/// tracepoint's name; or the function and `__entry` or `__exit`. Characters that an identifier
+/// cannot contain become `_`.
 pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
     let mut name = Vec::new();
     let letter = kind.letter;
@@ -275,7 +275,7 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
     Ok(name)
 }
 
-/// Adds `text` as the start of a name, which no digit may be.
+/// Adds `text` at the start of a name, which cannot be a digit.
 fn push_start(out: &mut Appender<'_>, text: &[u8]) -> core::fmt::Result {
     let starts_with_digit = text.first().is_some_and(u8::is_ascii_digit);
     let prefix: &[u8] = if starts_with_digit { b"_" } else { b"" };

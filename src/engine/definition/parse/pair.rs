@@ -10,7 +10,7 @@ use crate::sys::Vec;
 
 use super::location::attached;
 
-/// What the two events of a pair have in common if that is not said.
+/// The key of a pair without keys.
 const DEFAULT_KEY: &[u8] = b"common_pid";
 
 /// Parses both events; `first` is the first one.
@@ -49,7 +49,7 @@ fn side(word: Span<'_>) -> Result<PairSide, Error> {
     })
 }
 
-/// Parses what is behind the brace.
+/// Parses the keys behind the parenthesis.
 fn keys(list: Option<Span<'_>>) -> Result<Vec<Vec<u8>>, Error> {
     let mut keys = Vec::new();
     let Some(list) = list else {

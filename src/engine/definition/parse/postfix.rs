@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What follows a value in an expression, as in C: `->MEMBER`, `.MEMBER`, `[N]`; and the
-//! variables and casts to which it gives a meaning.
+//! C postfix operators of an expression: `->MEMBER`, `.MEMBER`, `[N]`, and the variables and casts
+//! that they apply to.
 
 use crate::engine::definition::ast::{Origin, Step, StepKind};
 use crate::engine::language::lex::Span;
@@ -9,7 +9,7 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::Plain;
 use crate::sys::Vec;
 
-/// What the compiler appends to names of symbols, behind a `.`.
+/// Suffixes that compilers append to symbol names, behind a `.`.
 const SUFFIXES: &[&[u8]] = &[
     b"llvm",
     b"lto_priv",
@@ -19,8 +19,8 @@ const SUFFIXES: &[&[u8]] = &[
     b"cold",
 ];
 
-/// Returns the members that `text` consists of, without a leading `->`; `None` if it does not
-/// begin with `->`, `.` or `[`.
+/// Returns `text` without a leading `->`, if it consists of members; `None` if it does not begin
+/// with `->`, `.` or `[`.
 pub(super) fn of(text: Span<'_>) -> Option<Span<'_>> {
     match text.first() {
         Some(b'[' | b'.') => Some(text),
@@ -28,15 +28,15 @@ pub(super) fn of(text: Span<'_>) -> Option<Span<'_>> {
     }
 }
 
-/// Appends the step that follows `members`.
+/// Appends the step for `members`.
 pub(super) fn push(members: Span<'_>, steps: &mut Vec<Step>) -> Result<(), Error> {
     let action = StepKind::Members(members.to_vec()?);
     let at = members.at;
     Ok(steps.push(Step { action, at })?)
 }
 
-/// Returns where the members begin that follow the variable of the kernel at the start of `text`.
-/// A symbol's name may have a `.`, with a number or a word of the compiler's behind it.
+/// Returns the end of the kernel variable's name at the start of `text`, where members begin. A
+/// symbol name may contain `.` and a number or compiler suffix.
 pub(super) fn end_of_variable(text: Span<'_>) -> Option<usize> {
     (0..text.bytes.len()).find(|&at| {
         let behind = text.skip(at);
@@ -77,7 +77,7 @@ pub(super) fn variable(text: Span<'_>) -> Result<Origin, Error> {
     })
 }
 
-/// Returns the name of the structure in a cast: `file`, or as in C `struct file *`.
+/// Returns the structure's name in a cast: `file`, or `struct file *` as in C.
 pub(super) fn cast_name(cast: Span<'_>) -> Result<Span<'_>, Error> {
     let mut name = trim(cast);
     for word in [&b"const "[..], b"struct ", b"union "] {
@@ -92,7 +92,7 @@ pub(super) fn cast_name(cast: Span<'_>) -> Result<Span<'_>, Error> {
     let is_one = name.find(b' ').is_none() && !name.bytes.is_empty();
     match is_one && behind.bytes.is_empty() {
         true => Ok(name),
-        // As ever, the name is looked up, and found to be none.
+        // The lookup refuses the name.
         false if cast.find(b' ').is_none() && stars.is_none() => Ok(cast),
         false => Err(name.error(Kind::NoPtrStrct).with_detail(format_args!(
             "a cast is to a structure: write (struct NAME *)"

@@ -2,8 +2,8 @@
 
 //! Definitions of synthetic events: `NAME TYPE FIELD[; TYPE FIELD]...`.
 //!
-//! The grammar is the kernel's, with its first form, which has no semicolons. A field is
-//! compiled as an argument that is in the register with its index.
+//! The grammar is the kernel's, including its old form without semicolons. A field is compiled as
+//! an argument that is fetched from the register with its index.
 
 use crate::engine::definition::ast::{
     Argument, Definition, Deletion, Expression, Origin, Place, Request, Step, StepKind,
@@ -59,7 +59,7 @@ pub fn synthetic(command: &Command) -> Result<Definition, Error> {
     definition(text)
 }
 
-/// Parses a line of `dynamic_events`: the same behind `s:` or `s:synthetic/`.
+/// Parses a line of `dynamic_events`: the same definition behind `s:` or `s:synthetic/`.
 pub(super) fn prefixed(command: &Command) -> Result<Definition, Error> {
     let text = Span {
         bytes: command.text(),
@@ -171,7 +171,8 @@ fn field(
     })?;
     let mut steps = Vec::new();
     if spec.base.is_text() || spec.count.is_some() {
-        // The value is the address of the text, or of the number of frames, before these.
+        // The value is the address of the string, or of the stack: a number of frames and the
+        // frames.
         steps.push(Step {
             action: StepKind::Dereference {
                 offset: if spec.base.is_text() { 0 } else { 8 },
@@ -195,10 +196,10 @@ fn field(
     })
 }
 
-/// A type that does not exist.
+/// The type does not exist.
 struct NoType;
 
-/// Returns the type that is written so in C.
+/// Parses a C type.
 fn spec(c_type: &[u8]) -> Result<TypeSpec, NoType> {
     let known: &[u8] = match c_type {
         b"char" => b"s8",

@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `blk_zone_append_update_request_bio`.
     BLK_ZONE_APPEND_UPDATE_REQUEST_BIO {
         (dev_t) dev = "rq->q->disk->part0->bd_dev:u32",
         (sector_t) sector = "rq->__sector:u64",
@@ -29,7 +28,6 @@ shape! {
 }
 
 shape! {
-    /// `blk_zone_wplug_bio`.
     BLK_ZONE_WPLUG_BIO {
         (dev_t) dev = "q->disk->part0->bd_dev:u32",
         (unsigned int) zno = "zno:u32",
@@ -44,7 +42,6 @@ shape! {
 }
 
 shape! {
-    /// `blkdev_zone_mgmt`.
     BLKDEV_ZONE_MGMT {
         (dev_t) dev = "bio->bi_bdev->bd_dev:u32",
         (sector_t) sector = "bio->bi_iter.bi_sector:u64",
@@ -59,7 +56,6 @@ shape! {
 }
 
 shape! {
-    /// `block_bio_backmerge`.
     BLOCK_BIO_BACKMERGE {
         (dev_t) dev = "bio->bi_bdev->bd_dev:u32",
         (sector_t) sector = "bio->bi_iter.bi_sector:u64",
@@ -75,7 +71,6 @@ shape! {
 }
 
 shape! {
-    /// `block_bio_complete`.
     BLOCK_BIO_COMPLETE {
         (dev_t) dev = "bio->bi_bdev->bd_dev:u32",
         (sector_t) sector = "bio->bi_iter.bi_sector:u64",
@@ -91,7 +86,6 @@ shape! {
 }
 
 shape! {
-    /// `block_bio_remap`.
     BLOCK_BIO_REMAP {
         (dev_t) dev = "bio->bi_bdev->bd_dev:u32",
         (sector_t) sector = "bio->bi_iter.bi_sector:u64",
@@ -110,7 +104,6 @@ shape! {
 }
 
 shape! {
-    /// `block_dirty_buffer`.
     BLOCK_DIRTY_BUFFER {
         (dev_t) dev = "bh->b_bdev->bd_dev:u32",
         (sector_t) sector = "bh->b_blocknr:u64",
@@ -123,7 +116,6 @@ shape! {
 }
 
 shape! {
-    /// `block_plug`.
     BLOCK_PLUG {
         (char) comm = "$comm",
     }
@@ -131,7 +123,6 @@ shape! {
 }
 
 shape! {
-    /// `block_rq_complete`.
     BLOCK_RQ_COMPLETE {
         (dev_t) dev = "rq->q->disk->part0->bd_dev:u32",
         (sector_t) sector = "rq->__sector:u64",
@@ -153,7 +144,6 @@ shape! {
 }
 
 shape! {
-    /// `block_rq_requeue`.
     BLOCK_RQ_REQUEUE {
         (dev_t) dev = "rq->q->disk->part0->bd_dev:u32",
         (sector_t) sector = "rq->__sector:u64",
@@ -174,7 +164,6 @@ shape! {
 }
 
 shape! {
-    /// `block_split`.
     BLOCK_SPLIT {
         (dev_t) dev = "bio->bi_bdev->bd_dev:u32",
         (sector_t) sector = "bio->bi_iter.bi_sector:u64",
@@ -190,7 +179,6 @@ shape! {
 }
 
 shape! {
-    /// `block_unplug`.
     BLOCK_UNPLUG {
         (int) nr_rq = "depth:s32",
         (char) comm = "$comm",

@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `irq_handler_entry`.
     IRQ_HANDLER_ENTRY {
         (int) irq = "irq:s32",
         (__data_loc char[]) name = "action->name:string",
@@ -15,7 +14,6 @@ shape! {
 }
 
 shape! {
-    /// `irq_handler_exit`.
     IRQ_HANDLER_EXIT {
         (int) irq = "irq:s32",
         (int) ret = "ret:s32",
@@ -24,7 +22,6 @@ shape! {
 }
 
 shape! {
-    /// `softirq_entry`.
     SOFTIRQ_ENTRY {
         (unsigned int) vec = "vec_nr:u32",
     }
@@ -36,7 +33,6 @@ shape! {
 }
 
 shape! {
-    /// `tasklet_entry`.
     TASKLET_ENTRY {
         (void *) tasklet = "t:x64",
         (void *) func = "func:x64",

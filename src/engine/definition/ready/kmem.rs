@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `kfree`.
     KFREE {
         (unsigned long) call_site = "call_site:x64",
         (const void *) ptr = "ptr:x64",
@@ -15,7 +14,6 @@ shape! {
 }
 
 shape! {
-    /// `kmalloc`.
     KMALLOC {
         (unsigned long) call_site = "call_site:x64",
         (const void *) ptr = "ptr:x64",
@@ -32,7 +30,6 @@ shape! {
 }
 
 shape! {
-    /// `kmem_cache_free`.
     KMEM_CACHE_FREE {
         (unsigned long) call_site = "call_site:x64",
         (const void *) ptr = "ptr:x64",

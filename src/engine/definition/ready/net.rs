@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `napi_gro_frags_exit`.
     NAPI_GRO_FRAGS_EXIT {
         (int) ret = "ret:s32",
     }
@@ -14,7 +13,6 @@ shape! {
 }
 
 shape! {
-    /// `net_dev_queue`.
     NET_DEV_QUEUE {
         (void *) skbaddr = "skb:x64",
         (unsigned int) len = "skb->len:u32",
@@ -28,7 +26,6 @@ shape! {
 }
 
 shape! {
-    /// `net_dev_xmit`.
     NET_DEV_XMIT {
         (void *) skbaddr = "skb:x64",
         (unsigned int) len = "skb_len:u32",
@@ -43,7 +40,6 @@ shape! {
 }
 
 shape! {
-    /// `net_dev_xmit_timeout`.
     NET_DEV_XMIT_TIMEOUT {
         (__data_loc char[]) name = "dev->name:string",
         (__data_loc char[]) driver = "dev->dev.parent->driver->name:string",

@@ -23,7 +23,7 @@ shape! {
     r#""NR %ld = %ld", REC->id, REC->ret"#
 }
 
-/// The events: of the two, the one that is for this machine.
+/// The events, with the row for this architecture.
 pub(super) const ROWS: &[ReadyRow] = &[
     ReadyRow::new("sys_exit", &OF_X86_64),
     ReadyRow::new("sys_exit", &OF_ARM64),

@@ -12,7 +12,7 @@ use crate::sys::{AllocError, Vec};
 pub struct ReadyRow {
     /// The name of the event, and of its tracepoint.
     pub name: &'static str,
-    /// What its records look like.
+    /// The class of its records.
     pub class: &'static Class,
 }
 
@@ -29,7 +29,7 @@ impl ReadyRow {
         }
     }
 
-    /// Returns the definition of the event in `group`, without what is derived of its values.
+    /// Returns the definition of the event in `group`, without derived values.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ macro_rules! words {
     };
 }
 
-/// What is derived of a value, if anything.
+/// The optional derived value.
 macro_rules! derived {
     () => {
         None

@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `sched_kthread_stop`.
     SCHED_KTHREAD_STOP {
         (__data_loc char[]) comm = "t->comm:string" as TaskName,
         (pid_t) pid = "t->pid:s32",
@@ -15,7 +14,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_kthread_stop_ret`.
     SCHED_KTHREAD_STOP_RET {
         (int) ret = "ret:s32",
     }
@@ -23,7 +21,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_kthread_work_execute_end`.
     SCHED_KTHREAD_WORK_EXECUTE_END {
         (void *) work = "work:x64",
         (void *) function = "function:x64",
@@ -32,7 +29,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_kthread_work_execute_start`.
     SCHED_KTHREAD_WORK_EXECUTE_START {
         (void *) work = "work:x64",
         (void *) function = "work->func:x64",
@@ -41,7 +37,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_kthread_work_queue_work`.
     SCHED_KTHREAD_WORK_QUEUE_WORK {
         (void *) work = "work:x64",
         (void *) function = "work->func:x64",
@@ -51,7 +46,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_migrate_task`.
     SCHED_MIGRATE_TASK {
         (__data_loc char[]) comm = "p->comm:string" as TaskName,
         (pid_t) pid = "p->pid:s32",
@@ -66,7 +60,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_pi_setprio`.
     SCHED_PI_SETPRIO {
         (__data_loc char[]) comm = "tsk->comm:string" as TaskName,
         (pid_t) pid = "tsk->pid:s32",
@@ -80,7 +73,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_prepare_exec`.
     SCHED_PREPARE_EXEC {
         (__data_loc char[]) interp = "bprm->interp:string",
         (__data_loc char[]) filename = "bprm->filename:string",
@@ -94,7 +86,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_exec`.
     SCHED_PROCESS_EXEC {
         (__data_loc char[]) filename = "bprm->filename:string",
         (pid_t) pid = "p->pid:s32",
@@ -104,7 +95,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_exit`.
     SCHED_PROCESS_EXIT {
         (char) comm = "p->comm:string" as TaskName,
         (pid_t) pid = "p->pid:s32",
@@ -118,7 +108,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_fork`.
     SCHED_PROCESS_FORK {
         (__data_loc char[]) parent_comm = "parent->comm:string" as TaskName,
         (pid_t) parent_pid = "parent->pid:s32",
@@ -132,7 +121,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_free`.
     SCHED_PROCESS_FREE {
         (__data_loc char[]) comm = "p->comm:string" as TaskName,
         (pid_t) pid = "p->pid:s32",
@@ -142,7 +130,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_hang`.
     SCHED_PROCESS_HANG {
         (__data_loc char[]) comm = "tsk->comm:string" as TaskName,
         (pid_t) pid = "tsk->pid:s32",
@@ -151,7 +138,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_process_wait`.
     SCHED_PROCESS_WAIT {
         (__data_loc char[]) comm = "$comm",
         (pid_t) pid = "pid->numbers:s32" as PidNumber,
@@ -161,7 +147,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_skip_vma_numa`.
     SCHED_SKIP_VMA_NUMA {
         (unsigned long) numa_scan_offset = "mm->numa_scan_offset:u64",
         (unsigned long) vm_start = "vma->vm_start:u64",
@@ -177,7 +162,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_stat_blocked`.
     SCHED_STAT_BLOCKED {
         (__data_loc char[]) comm = "tsk->comm:string" as TaskName,
         (pid_t) pid = "tsk->pid:s32",
@@ -190,7 +174,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_stat_runtime`.
     SCHED_STAT_RUNTIME {
         (__data_loc char[]) comm = "tsk->comm:string" as TaskName,
         (pid_t) pid = "tsk->pid:s32",
@@ -203,7 +186,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_switch`.
     SCHED_SWITCH {
         (char) prev_comm = "prev->comm:string" as TaskName,
         (pid_t) prev_pid = "prev->pid:s32",
@@ -229,7 +211,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_wake_idle_without_ipi`.
     SCHED_WAKE_IDLE_WITHOUT_IPI {
         (int) cpu = "cpu:s32",
     }
@@ -237,7 +218,6 @@ shape! {
 }
 
 shape! {
-    /// `sched_wakeup`.
     SCHED_WAKEUP {
         (char) comm = "p->comm:string" as TaskName,
         (pid_t) pid = "p->pid:s32",

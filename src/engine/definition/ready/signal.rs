@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `signal_deliver`.
     SIGNAL_DELIVER {
         (int) sig = "sig:s32",
         (int) errno = "info->si_errno:s32" as SignalErrno,
@@ -21,7 +20,6 @@ shape! {
 }
 
 shape! {
-    /// `signal_generate`.
     SIGNAL_GENERATE {
         (int) sig = "sig:s32",
         (int) errno = "info->si_errno:s32" as SignalErrno,

@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `hrtimer_cancel`.
     HRTIMER_CANCEL {
         (void *) hrtimer = "hrtimer:x64",
     }
@@ -14,7 +13,6 @@ shape! {
 }
 
 shape! {
-    /// `hrtimer_expire_entry`.
     HRTIMER_EXPIRE_ENTRY {
         (void *) hrtimer = "hrtimer:x64",
         (s64) now = "now:s64",
@@ -27,7 +25,6 @@ shape! {
 }
 
 shape! {
-    /// `hrtimer_rearm`.
     HRTIMER_REARM {
         (s64) next_event = "next_event:s64",
         (bool) deferred = "deferred:u8",
@@ -36,7 +33,6 @@ shape! {
 }
 
 shape! {
-    /// `hrtimer_setup`.
     HRTIMER_SETUP {
         (void *) hrtimer = "hrtimer:x64",
         (clockid_t) clockid = "clockid:s32",
@@ -57,7 +53,6 @@ shape! {
 }
 
 shape! {
-    /// `hrtimer_start`.
     HRTIMER_START {
         (void *) hrtimer = "hrtimer:x64",
         (void *) function = "hrtimer->function:x64",
@@ -81,7 +76,6 @@ shape! {
 }
 
 shape! {
-    /// `itimer_expire`.
     ITIMER_EXPIRE {
         (int) which = "which:s32",
         (pid_t) pid = "pid->numbers:s32" as PidNumber,
@@ -91,7 +85,6 @@ shape! {
 }
 
 shape! {
-    /// `itimer_state`.
     ITIMER_STATE {
         (int) which = "which:s32",
         (unsigned long long) expires = "expires:u64",
@@ -108,7 +101,6 @@ shape! {
 }
 
 shape! {
-    /// `tick_stop`.
     TICK_STOP {
         (int) success = "success:s32",
         (int) dependency = "dependency:s32",
@@ -122,7 +114,6 @@ shape! {
 }
 
 shape! {
-    /// `timer_base_idle`.
     TIMER_BASE_IDLE {
         (bool) is_idle = "is_idle:u8",
         (unsigned int) cpu = "cpu:u32",
@@ -131,7 +122,6 @@ shape! {
 }
 
 shape! {
-    /// `timer_cancel`.
     TIMER_CANCEL {
         (void *) timer = "timer:x64",
     }
@@ -139,7 +129,6 @@ shape! {
 }
 
 shape! {
-    /// `timer_expire_entry`.
     TIMER_EXPIRE_ENTRY {
         (void *) timer = "timer:x64",
         (unsigned long) now = "@jiffies:u64",
@@ -153,7 +142,6 @@ shape! {
 }
 
 shape! {
-    /// `timer_start`.
     TIMER_START {
         (void *) timer = "timer:x64",
         (void *) function = "timer->function:x64",

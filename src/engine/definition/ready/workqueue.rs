@@ -6,7 +6,6 @@ use super::row::{shape, ReadyRow};
 use crate::engine::record::{Class, ReadyField, ReadyShape};
 
 shape! {
-    /// `workqueue_activate_work`.
     WORKQUEUE_ACTIVATE_WORK {
         (void *) work = "work:x64",
         (void *) function = "work->func:x64",
@@ -15,7 +14,6 @@ shape! {
 }
 
 shape! {
-    /// `workqueue_execute_end`.
     WORKQUEUE_EXECUTE_END {
         (void *) work = "work:x64",
         (void *) function = "function:x64",
@@ -24,7 +22,6 @@ shape! {
 }
 
 shape! {
-    /// `workqueue_execute_start`.
     WORKQUEUE_EXECUTE_START {
         (void *) work = "work:x64",
         (void *) function = "work->func:x64",
@@ -33,7 +30,6 @@ shape! {
 }
 
 shape! {
-    /// `workqueue_queue_work`.
     WORKQUEUE_QUEUE_WORK {
         (void *) work = "work:x64",
         (void *) function = "work->func:x64",

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a list of patterns selects, where all functions of a kernel are asked about.
+//! Applies a list of patterns to all functions of a kernel.
 
 use super::{is_wild, Pattern, Patterns};
 use crate::engine::util::sort::{sort, sort_by_key};
 use crate::sys::{AllocError, Vec};
 
-/// A list of patterns, arranged for many questions, and which of them have selected a function.
+/// A list of patterns, arranged for many lookups, with a note of the patterns that have selected a
+/// function.
 ///
-/// A question takes a search for the name among the patterns that are names, of which there may
-/// be any number, and a comparison with each of the others, of which there are few.
+/// A lookup takes a binary search among the patterns without wildcards, of which there may be many,
+/// and a comparison with each of the others, of which there are few.
 pub struct Selection<'a> {
     selecting: Arranged<'a>,
     excluding: Arranged<'a>,
 }
 
-/// One pattern of a list.
 #[derive(Clone, Copy)]
 struct ListedPattern<'a> {
     pattern: Pattern<'a>,
@@ -34,7 +34,7 @@ struct Arranged<'a> {
 }
 
 impl<'a> Arranged<'a> {
-    /// Arranges those patterns of a list that exclude, or that select.
+    /// Arranges the excluding or the selecting patterns of a list.
     fn new(patterns: &'a Patterns, excludes: bool) -> Result<Self, AllocError> {
         let mut all = Vec::new();
         let of_list = patterns.all().enumerate();
@@ -63,7 +63,7 @@ impl<'a> Arranged<'a> {
         Ok(arranged)
     }
 
-    /// Returns the patterns that are the name `function`, in whatever module.
+    /// Returns the patterns without wildcards for `function`, in any module.
     fn named(&mut self, function: &[u8]) -> &mut [ListedPattern<'a>] {
         let names = &mut *self.names;
         let first = names.partition_point(|listed| listed.pattern.function < function);
@@ -72,13 +72,13 @@ impl<'a> Arranged<'a> {
         behind.get_mut(..count).unwrap_or_default()
     }
 
-    /// Returns whether one of them matches `function` of `module`.
+    /// Returns whether a pattern matches `function` of `module`.
     fn have(&mut self, module: Option<&[u8]>, function: &[u8]) -> bool {
         let matches = |listed: &ListedPattern<'_>| listed.pattern.matches(module, function);
         self.named(function).iter().any(matches) || self.wild.iter().any(matches)
     }
 
-    /// Notes those that match `function` of `module`, which is selected.
+    /// Notes the patterns that match `function` of `module`, which is selected.
     fn note(&mut self, module: Option<&[u8]>, function: &[u8]) {
         let note = |listed: &mut ListedPattern<'_>| {
             listed.has_selected = listed.has_selected || listed.pattern.matches(module, function);
@@ -93,7 +93,7 @@ impl<'a> Arranged<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Arranges `patterns`, none of which has selected a function.
+    /// Arranges `patterns`.
     ///
     /// # Errors
     ///
@@ -105,14 +105,14 @@ impl<'a> Selection<'a> {
         })
     }
 
-    /// Returns how many different patterns are not the name of a function.
+    /// Returns the number of different patterns with wildcards.
     pub(super) fn wild(&self) -> usize {
         let excluding = self.excluding.wild.len();
         self.selecting.wild.len().saturating_add(excluding)
     }
 
-    /// Returns whether the list selects `function` of `module`, `None` for the kernel, and notes
-    /// which patterns do.
+    /// Returns whether the list selects `function` of `module`, `None` for the kernel; notes the
+    /// patterns that do.
     pub fn select(&mut self, module: Option<&[u8]>, function: &[u8]) -> bool {
         let is_selected =
             self.selecting.have(module, function) && !self.excluding.have(module, function);
@@ -122,7 +122,7 @@ impl<'a> Selection<'a> {
         is_selected
     }
 
-    /// Returns the first pattern that has selected no function, and waits for no module.
+    /// Returns the first pattern that has selected no function and waits for no module.
     pub fn unseen(&self) -> Option<&'a [u8]> {
         let all = self.selecting.iter();
         let unseen = all.filter(|of| !of.has_selected && of.pattern.module.is_none());
@@ -130,8 +130,8 @@ impl<'a> Selection<'a> {
         Some(first.pattern.function)
     }
 
-    /// Returns with what the names begin that the list selects in the kernel: the fewest such
-    /// texts, none of which begins with another one.
+    /// Returns prefixes such that every function of the kernel that the list selects has one: as
+    /// few as possible, none a prefix of another.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl<'a> Selection<'a> {
         sort(&mut all);
         let mut fewest: Vec<&[u8]> = Vec::new();
         for prefix in &*all {
-            // What begins with a text follows it.
+            // Texts with a common prefix are adjacent, after the prefix.
             if !fewest.last().is_some_and(|last| prefix.starts_with(last)) {
                 fewest.push(prefix)?;
             }

@@ -2,8 +2,8 @@
 
 //! Parses the text of a trigger.
 //!
-//! The name decides how the rest is read: a new trigger is a variant of [`Trigger`] and an
-//! arm of [`trigger`].
+//! The name decides how the rest is parsed. A new trigger is a variant of [`Trigger`] and an arm of
+//! [`trigger`].
 
 use super::ROWS;
 use crate::engine::language::lex::{self, Span};
@@ -18,14 +18,14 @@ const MAX_LEN: usize = 4095;
 pub enum TriggerRequest<'a> {
     /// Set a trigger.
     Set {
-        /// What is done.
+        /// The action.
         trigger: Trigger<'a>,
-        /// How often.
+        /// How often it may act.
         count: Count,
-        /// The filter, behind `if`; all hits without one.
+        /// The filter, behind `if`; without one, all hits.
         filter: Option<Span<'a>>,
     },
-    /// Remove a trigger. Its count and its filter do not matter.
+    /// Remove a trigger. Count and filter are ignored.
     Remove(Trigger<'a>),
     /// Set, change or remove a histogram, see [`hist`](crate::engine::hist).
     Histogram {
@@ -51,7 +51,7 @@ impl<'a> TriggerRequest<'a> {
 pub enum Trigger<'a> {
     /// Switches recording on or off.
     Trace {
-        /// Whether it switches it on.
+        /// Whether recording is switched on.
         on: bool,
     },
     /// Takes a snapshot.
@@ -60,14 +60,14 @@ pub enum Trigger<'a> {
     Stack,
     /// Enables or disables an event.
     Event {
-        /// Whether it enables it.
+        /// Whether the event is enabled.
         on: bool,
         /// The event.
         event: EventName<'a>,
     },
-    /// Makes the histograms of an event count, or pauses them.
+    /// Continues or pauses the histograms of an event.
     Histograms {
-        /// Whether they count.
+        /// Whether they continue.
         on: bool,
         /// The event.
         event: EventName<'a>,
@@ -88,11 +88,11 @@ pub struct EventName<'a> {
 pub enum Count {
     /// Without a limit.
     Unlimited,
-    /// That often.
+    /// At most that many times.
     Times(u64),
 }
 
-/// Parses `text`, which a user has written.
+/// Parses `text`, written to `trigger`.
 ///
 /// # Errors
 ///
@@ -132,10 +132,10 @@ pub fn parse(text: &[u8]) -> Result<TriggerRequest<'_>, Error> {
     })
 }
 
-/// A trigger, whether a count follows, and the rest.
+/// The trigger, whether a count may follow, and the rest.
 type Parsed<'a> = (Trigger<'a>, bool, Span<'a>);
 
-/// Parses what belongs to the trigger `name` alone.
+/// Parses the arguments of trigger `name`.
 fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
     let trigger = match name.bytes {
         b"traceon" => Trigger::Trace { on: true },
@@ -157,7 +157,7 @@ fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
     Ok((trigger, has_count, rest))
 }
 
-/// Parses `GROUP:EVENT`, of which `make` makes the trigger.
+/// Parses `GROUP:EVENT`, and makes the trigger with `make`.
 fn event<'a>(
     rest: Span<'a>,
     make: impl FnOnce(EventName<'a>) -> Trigger<'a>,
@@ -186,7 +186,7 @@ fn event<'a>(
 fn count(text: Span<'_>) -> Result<(Count, Span<'_>), Error> {
     let (number, rest) = split(text, is_blank);
     let times = lex::unsigned(number.bytes).filter(|_| number.first().is_some_and(is_digit));
-    // ftrace takes the greatest number for no limit.
+    // ftrace treats the greatest number as no limit.
     let count = match times {
         None => return Err(number.error(Kind::TriggerBadCount)),
         Some(u64::MAX) => Count::Unlimited,
@@ -211,7 +211,7 @@ fn filter(text: Span<'_>) -> Result<Option<Span<'_>>, Error> {
     Ok(Some(rest))
 }
 
-/// Splits `text` at the first byte that satisfies `is`, which is in neither part.
+/// Splits `text` at the first byte that satisfies `is`; neither part contains it.
 fn split(text: Span<'_>, is: impl Fn(u8) -> bool) -> (Span<'_>, Span<'_>) {
     let end = text.find_by(is).unwrap_or(text.bytes.len());
     (text.take(end), text.skip(end.saturating_add(1)))

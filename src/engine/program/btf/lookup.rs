@@ -11,7 +11,7 @@ const MAX_ANONYMOUS: usize = 16;
 /// Deepest nesting of arrays whose size is computed.
 const MAX_ARRAYS: usize = 8;
 
-/// The section of the per-CPU variables: the only ones that the kernel's types tell of.
+/// The section of per-CPU variables, the only variables in BTF.
 const PER_CPU: &[u8] = b".data..percpu";
 
 /// The prototype of a function.
@@ -54,11 +54,11 @@ pub struct BtfValue<'a> {
     bare: BtfType<'a>,
 }
 
-/// Tells a type from all others: what has another one may differ in what it points to.
+/// The identity of a type: types with the same identity point to the same types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TypeIdentity {
     words: [u32; 3],
-    /// Where the rest of it is.
+    /// Offset of the rest of the type in the blob.
     tail: usize,
 }
 
@@ -76,14 +76,14 @@ pub struct Member<'a> {
 impl<'a> Btf<'a> {
     /// Returns the function called `name`.
     ///
-    /// A clone that the compiler made, `NAME.isra.0` or `NAME.constprop.0`, is another function than
-    /// `NAME`, though it may have the same parameters: where those are that it still has is not known.
+    /// A clone that the compiler made, `NAME.isra.0` or `NAME.constprop.0`, is another function
+    /// than `NAME`, although it may have the same parameters: where the remaining ones are passed
+    /// is unknown.
     pub fn function(&self, name: &[u8]) -> Option<BtfFunction<'a>> {
         let found = self.find(name, |kind| kind == BtfKind::Function)?;
         self.prototype_of(&found)
     }
 
-    /// Returns the prototype of `function`.
     pub(super) fn prototype_of(&self, function: &BtfType<'a>) -> Option<BtfFunction<'a>> {
         let prototype = self.by_id(function.raw.size_or_type)?;
         (prototype.kind() == BtfKind::Prototype).then_some(BtfFunction {
@@ -92,8 +92,8 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// Calls `visit` with the functions here, without the base's, whose names begin with
-    /// `prefix`, and with what follows it.
+    /// Calls `visit` with the functions of this blob, without the base's, whose names begin with
+    /// `prefix`, and with the rest of the name.
     pub fn each_function(&self, prefix: &[u8], mut visit: impl FnMut(&'a [u8], BtfFunction<'a>)) {
         let mut rest = self.types;
         while let Some(raw) = Raw::read(rest) {
@@ -113,7 +113,7 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// Calls `visit` with the names of the structures and unions here and in the base.
+    /// Calls `visit` with the names of the structures and unions in this blob and in the base.
     pub fn each_structure(&self, mut visit: impl FnMut(&'a [u8])) {
         for part in [Some(*self), self.base.copied()].into_iter().flatten() {
             let mut rest = part.types;
@@ -151,8 +151,8 @@ impl<'a> Btf<'a> {
         self.base?.per_cpu_variable(name)
     }
 
-    /// Calls `visit` with the structures and unions called `name` here or, if there is none, in
-    /// the base: files that do not see each other may have different ones.
+    /// Calls `visit` with the structures and unions called `name` in this blob or, if there are
+    /// none, in the base: files that do not see each other may have different ones.
     pub fn each_structure_called(&self, name: &[u8], mut visit: impl FnMut(BtfValue<'a>)) {
         let is_one = |kind| matches!(kind, BtfKind::Struct | BtfKind::Union);
         for part in [Some(*self), self.base.copied()].into_iter().flatten() {
@@ -184,7 +184,7 @@ impl<'a> Btf<'a> {
 }
 
 impl<'a> BtfFunction<'a> {
-    /// Returns the type of the return value; `None` if the type is broken.
+    /// Returns the type of the return value; `None` for invalid BTF.
     pub fn returned(&self) -> Option<BtfValue<'a>> {
         self.value(self.prototype.raw.size_or_type)
     }
@@ -222,7 +222,7 @@ impl<'a> BtfValue<'a> {
     }
 
     /// Returns its type, without typedefs and qualifiers.
-    /// Returns what its type is told from all others by.
+    /// Returns the identity of the type.
     pub fn type_identity(&self) -> TypeIdentity {
         let raw = &self.bare.raw;
         TypeIdentity {
@@ -235,7 +235,7 @@ impl<'a> BtfValue<'a> {
         self.bare
     }
 
-    /// Returns the value of the type with this number.
+    /// Returns a value of the type with this number.
     pub(super) fn of_id(&self, id: u32) -> Option<BtfValue<'a>> {
         let btf = self.btf;
         let bare = btf.bare(id)?;
@@ -247,12 +247,12 @@ impl<'a> BtfValue<'a> {
         integer(&self.bare)
     }
 
-    /// Returns whether there is no value.
+    /// Returns whether it is `void`.
     pub fn is_void(&self) -> bool {
         self.bare.kind() == BtfKind::Void
     }
 
-    /// Returns its size in bytes; `None` if that is not known, or more than 255.
+    /// Returns its size in bytes; `None` if it is unknown, or more than 255.
     pub fn size(&self) -> Option<u8> {
         match self.bare.kind() {
             BtfKind::Int | BtfKind::Enum | BtfKind::Enum64 | BtfKind::Struct | BtfKind::Union => {
@@ -263,7 +263,7 @@ impl<'a> BtfValue<'a> {
         }
     }
 
-    /// Returns its size in bytes, also of an array; `None` if that is not known.
+    /// Returns its size in bytes, also of an array; `None` if it is unknown.
     pub fn bytes(&self) -> Option<u32> {
         let (mut value, mut count) = (*self, 1u32);
         for _ in 0..MAX_ARRAYS {
@@ -285,7 +285,7 @@ impl<'a> BtfValue<'a> {
         None
     }
 
-    /// Returns the type of the elements of an array, and their number; 0 if it is not known.
+    /// Returns type and number of the elements of an array; 0 if the number is unknown.
     pub fn element(&self) -> Option<(BtfValue<'a>, u32)> {
         let [element, _, count] = self.bare.groups::<3>().next()?;
         let bare = self.btf.bare(element)?;
@@ -303,8 +303,7 @@ impl<'a> BtfValue<'a> {
         self.bare.kind() == BtfKind::Array
     }
 
-    /// Returns the name of a structure or union, also of one of which no more is known; empty if
-    /// it has none.
+    /// Returns the name of a structure or union, even of an incomplete one; empty if it has none.
     pub fn structure_name(&self) -> Option<&'a [u8]> {
         let is_one = matches!(
             self.bare.kind(),
@@ -313,8 +312,7 @@ impl<'a> BtfValue<'a> {
         is_one.then(|| self.btf.string(self.bare.raw.name).unwrap_or_default())
     }
 
-    /// Returns the value of which it consists: of a structure with one member that member, unless
-    /// it is a bitfield, and so on.
+    /// Unwraps single-member structures: returns the member, unless it is a bitfield, and so on.
     pub fn unwrapped(&self) -> BtfValue<'a> {
         let mut value = *self;
         for _ in 0..MAX_ANONYMOUS {
@@ -341,8 +339,8 @@ impl<'a> BtfValue<'a> {
         }
     }
 
-    /// Returns the type it points to. The outer `Option` is `None` if it is not a pointer,
-    /// the inner one if the type is broken.
+    /// Returns the type it points to. The outer `Option` is `None` if it is not a pointer, the
+    /// inner one for invalid BTF.
     pub fn pointee(&self) -> Option<Option<BtfValue<'a>>> {
         if self.bare.kind() != BtfKind::Pointer {
             return None;
@@ -373,8 +371,7 @@ impl<'a> BtfValue<'a> {
         pointee.is_some_and(|value| is_character(&value.bare))
     }
 
-    /// Returns the type as which it is printed if the user gives none; `None` if the
-    /// default is best.
+    /// Returns how it is printed if the user gives no type; `None` for the default.
     pub fn printed(&self) -> Option<Printed> {
         let (shown, width) = match self.bare.kind() {
             BtfKind::Enum => (Shown::Signed, Width::W32),
@@ -404,7 +401,7 @@ impl<'a> BtfValue<'a> {
     /// Calls `each` with the names of the members of a structure; members of an anonymous
     /// member count as its own.
     pub fn each_member(&self, each: &mut dyn FnMut(&[u8])) {
-        // It accepts none.
+        // The predicate accepts none.
         let _ = self.find_member(|name, _, _| {
             each(name);
             false
@@ -427,7 +424,7 @@ impl<'a> BtfValue<'a> {
         found.is_some()
     }
 
-    /// Returns the first member of a structure whose name, number of its type and offset in bits
+    /// Returns the first member of a structure whose name, type number and offset in bits
     /// `is_meant` accepts.
     fn find_member(
         &self,
@@ -436,11 +433,11 @@ impl<'a> BtfValue<'a> {
         if !self.is_structure() {
             return None;
         }
-        // By their numbers, which take less of the stack.
+        // Type numbers take less stack than types.
         let mut stack = [(0u32, 0u32); MAX_ANONYMOUS];
         let mut depth = 0usize;
         let (mut base, mut structure) = (0u32, self.bare);
-        // Bounds the walk if a broken structure contains itself.
+        // Bounds the walk if invalid BTF nests a structure in itself.
         for _ in 0..MAX_ANONYMOUS.pow(2) {
             for [name_offset, id, offset] in structure.groups::<3>() {
                 let (bits, size) = if structure.flag() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What structures and enumerations consist of, in order.
+//! The members of structures and enumerations, in order.
 
 use super::lookup::BtfValue;
 use super::BtfKind;
 
-/// A member of a structure as it is declared, named or not.
+/// A member of a structure as declared, named or not.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredMember<'a> {
     /// Its name; empty if it has none.
@@ -14,11 +14,11 @@ pub struct DeclaredMember<'a> {
     pub bit_offset: u32,
     /// Size in bits of a bitfield, otherwise `None`.
     pub bit_size: Option<u8>,
-    /// Its type; `None` if it is broken.
+    /// Its type; `None` for invalid BTF.
     pub value: Option<BtfValue<'a>>,
 }
 
-/// What a number is for.
+/// The meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// An integer of so many bits, with or without a sign.
@@ -55,7 +55,7 @@ impl<'a> BtfValue<'a> {
         })
     }
 
-    /// Returns what the value is if it is a number.
+    /// Returns the meaning of the value, if it is a number.
     pub fn scalar(&self) -> Option<Scalar> {
         let bits = |bytes: u32| bytes.checked_mul(8).and_then(|n| u8::try_from(n).ok());
         let raw = self.bare().raw;
@@ -83,7 +83,7 @@ impl<'a> BtfValue<'a> {
         }
     }
 
-    /// Returns name `n` of an enumeration and its number, with its sign.
+    /// Returns name `n` of an enumeration and its value, sign-extended.
     pub fn enumerator(&self, n: usize) -> Option<(&'a [u8], u64)> {
         let (name, value) = match self.bare().kind() {
             BtfKind::Enum => {

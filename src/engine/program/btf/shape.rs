@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What calling conventions have to know of a type: what it consists of, and where that is.
+//! The layout of a type, as calling conventions need it.
 
 use super::lookup::BtfValue;
 use crate::engine::code::arch::calling::TypeShape;
 use crate::sys::{AllocError, Vec};
 
-/// Most members and elements that are looked at. What has more is not known.
+/// Most members and elements that are visited. Larger types have an unknown shape.
 const MAX_STEPS: usize = 4096;
 
-/// Elements of an array that are looked at: the others are like them, and behind the sixteen bytes
-/// of which more has to be known.
+/// Most elements of an array that are visited. The others are alike, and behind the first sixteen
+/// bytes, whose contents do not matter.
 const MAX_ELEMENTS: u32 = 16;
 
 impl BtfValue<'_> {
-    /// Returns the shape of a value of this type; `None` if it has floating-point numbers or
-    /// vectors, which have registers of their own, or if it is broken.
+    /// Returns the shape of a value of this type; `None` if it contains floating-point numbers or
+    /// vectors, which have registers of their own, or for invalid BTF.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl BtfValue<'_> {
                     };
                     let at = base.saturating_add(member.bit_offset);
                     match member.bit_size {
-                        // One without a name is no more than room.
+                        // A bitfield without a name is padding.
                         Some(_) if member.name.is_empty() => {}
                         Some(bits) => shape.mark(at, u32::from(bits)),
                         None => rest.push((of, at))?,
@@ -71,8 +71,8 @@ impl BtfValue<'_> {
             }
         }
         Ok(match shape.halves {
-            // The kernel's types tell of transparent unions no more than their size. They are passed
-            // as their first member.
+            // BTF does not mark transparent unions, but they have this size. They are passed as
+            // their first member.
             [false, false] if size == 8 => Some(TypeShape::WORD),
             [false, false] if size > 0 && size <= 16 => None,
             _ => Some(shape),
@@ -81,7 +81,7 @@ impl BtfValue<'_> {
 }
 
 impl TypeShape {
-    /// Adds what is `bits` long and begins at bit `at`.
+    /// Marks `bits` bits from bit `at` as used.
     fn mark(&mut self, at: u32, bits: u32) {
         let end = at.saturating_add(bits);
         let [first, second] = &mut self.halves;
@@ -89,7 +89,7 @@ impl TypeShape {
         *second |= at < 128 && end > 64;
     }
 
-    /// Adds a number at bit `at`. Returns whether it is one of those that are known.
+    /// Adds a number at bit `at`. Returns whether its kind is known.
     fn scalar(&mut self, value: BtfValue<'_>, at: u32) -> bool {
         let size = value.scalar().and_then(|_| value.size());
         let Some(size) = size.filter(|size| size.is_power_of_two() && *size <= 16) else {

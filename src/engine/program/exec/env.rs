@@ -5,7 +5,7 @@
 use crate::engine::definition::task::TaskNumber;
 use crate::engine::record::COMM_LEN;
 
-/// What the source of a hit passes to its probe.
+/// Values that a hit's source passes to its probe.
 ///
 /// The functions must not fault, sleep or take a lock.
 ///
@@ -15,8 +15,8 @@ pub trait Arguments {
     /// [`Isa::register`](crate::engine::code::arch::Isa::register).
     fn reg(&self, index: u8) -> u64;
 
-    /// Returns word `n` from the stack pointer; 0 outside the stack, and for a source that
-    /// has none.
+    /// Returns word `n` from the stack pointer; 0 outside the stack, and for sources without a
+    /// stack.
     #[inline(always)]
     fn stack(&self, _n: u16) -> u64 {
         0
@@ -28,14 +28,14 @@ pub trait Arguments {
         0
     }
 
-    /// Returns word `n` of what [`capture`](super::capture) saved at entry; return probes only.
+    /// Returns word `n` that [`capture`](super::capture) saved at entry; return probes only.
     #[inline(always)]
     fn entry_data(&self, _n: u16) -> u64 {
         0
     }
 }
 
-/// The memory and the current task of the machine, the same for all sources.
+/// Memory and current task, the same for all sources.
 ///
 /// The functions must not fault, sleep or take a lock.
 ///
@@ -50,11 +50,12 @@ pub trait Memory {
     /// Returns a number of the current task; 0 if it cannot be read.
     fn task(&self, which: TaskNumber) -> u64;
 
-    /// Writes the path of the current task's cgroup with a NUL, but for the first `skip` bytes.
+    /// Writes the path of the current task's cgroup with a NUL, skipping the first `skip` bytes.
     /// Returns the same as [`read_string`](Self::read_string).
     fn read_cgroup(&self, skip: usize, out: &mut [u8]) -> Option<usize>;
 
-    /// Returns the time of the hit by the trace clock `local`, in nanoseconds: each time the same.
+    /// Returns the time of the hit by the trace clock `local`, in nanoseconds. All calls for one
+    /// hit return the same time.
     fn now(&self) -> u64;
 
     /// Returns the address of this CPU's copy of the per-CPU variable at `address`.
@@ -65,20 +66,20 @@ pub trait Memory {
     /// undefined.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
 
-    /// As [`read`](Self::read), for 1, 2, 4 or 8 bytes.
+    /// [`read`](Self::read) of 1, 2, 4 or 8 bytes.
     #[inline(always)]
     fn read_word<const N: usize>(&self, address: u64, out: &mut [u8; N]) -> bool {
         self.read(address, out)
     }
 
-    /// As [`read`](Self::read), for some ten to some hundred bytes.
+    /// [`read`](Self::read) of up to some hundred bytes.
     #[inline(always)]
     fn read_block(&self, address: u64, out: &mut [u8]) -> bool {
         self.read(address, out)
     }
 
-    /// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
-    /// Returns false if they cannot be read, or if [`read_word`](Self::read_word) must be tried.
+    /// Reads two words and the low half of a third one, at `offsets` from `address`. Returns false
+    /// if they cannot be read, or if the caller must use [`read_word`](Self::read_word).
     #[inline(always)]
     fn read_three(&self, address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
         let read = |offset: u16, size: usize, out: &mut u64| {
@@ -93,8 +94,8 @@ pub trait Memory {
         read(first, 8, to_first) && read(second, 8, to_second) && read(third, 4, to_third)
     }
 
-    /// Reads `length` bytes to the end of `out`; what is before them may be overwritten. Returns
-    /// false if they cannot be read, or if [`read_word`](Self::read_word) must be tried.
+    /// Reads `length` bytes to the end of `out`; may overwrite the bytes before them. Returns false
+    /// if they cannot be read, or if the caller must use [`read_word`](Self::read_word).
     #[inline(always)]
     fn read_to_end(&self, address: u64, length: usize, out: &mut [u8]) -> bool {
         let start = out.len().checked_sub(length);
@@ -102,7 +103,7 @@ pub trait Memory {
         to.is_some_and(|to| self.read(address, to))
     }
 
-    /// As [`read`](Self::read), for user memory.
+    /// [`read`](Self::read) of user memory.
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool;
 
     /// Copies the string at `address` once, with its NUL, and returns the number of bytes.
@@ -110,20 +111,20 @@ pub trait Memory {
     /// byte is. Returns `None` if the string cannot be read.
     fn read_string(&self, address: u64, user: bool, out: &mut [u8]) -> Option<usize>;
 
-    /// Copies the strings of an array that a system call was given at the user's `address`: what
-    /// was copied when it began, see [`Strings`](crate::engine::program::syscall::Strings), but for the first
-    /// `skip` bytes. Returns the number of bytes, which is that of `out` if there may be more;
-    /// `None` if they could not be read.
+    /// Copies the strings of an array argument of a system call, as they were copied when the call
+    /// began, see [`Strings`](crate::engine::program::syscall::Strings), skipping the first `skip`
+    /// bytes. `address` is the array's user address. Returns the number of bytes, which is that of
+    /// `out` if there may be more; `None` if they could not be read.
     fn read_strings(&self, _address: u64, _skip: usize, _out: &mut [u8]) -> Option<usize> {
         None
     }
 
-    /// Writes symbol and offset of `address` with a NUL, but for the first `skip` bytes.
-    /// Returns the same as [`read_string`](Self::read_string).
+    /// Writes symbol and offset of `address` with a NUL, skipping the first `skip` bytes. Returns
+    /// the same as [`read_string`](Self::read_string).
     fn read_symbol(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize>;
 }
 
-/// What a program needs from a hit.
+/// Everything that a program needs from a hit.
 pub trait Env: Arguments + Memory {}
 
 impl<E: Arguments + Memory> Env for E {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Arguments as numbers, and what is made of numbers.
+//! Arguments as numbers, and numbers derived from others.
 
 use super::env::Env;
 use super::value::{end_of, follow};
@@ -10,8 +10,7 @@ use crate::engine::program::derive;
 use crate::engine::program::fetch::{Load, Op, Program, Store, WordRead};
 use crate::engine::record::COMM_LEN;
 
-/// Returns the register that is, in full, the argument of this index; `None` if the
-/// argument is something else.
+/// Returns the value of argument `index` if it is a whole register; `None` otherwise.
 ///
 /// Context: any.
 #[inline(always)]
@@ -22,8 +21,8 @@ pub(in crate::engine) fn register<E: Env>(program: &Program, index: u8, env: &E)
     }
 }
 
-/// Returns element `n` of the argument of this index as a number, without sign extension, or the
-/// id of the task's cgroup for [`task::CGROUP`]; `None` for text and for what cannot be read.
+/// Returns element `n` of argument `index` as a number, without sign extension, or the id of the
+/// task's cgroup for [`task::CGROUP`]; `None` for text and unreadable values.
 ///
 /// Context: any.
 pub(in crate::engine) fn number<E: Env>(
@@ -105,8 +104,8 @@ pub(super) fn read_number<E: Env>(
     read.then(|| u64::from_le_bytes(bytes))
 }
 
-/// Returns what is made of the value `at`, or of the `read` bytes that are `offset` behind that
-/// address. Returns `None` if they cannot be read.
+/// Returns the derived value of `at`, or of the `read` bytes at `offset` from that address. Returns
+/// `None` if they cannot be read.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 pub(super) fn derived<E: Env>(
@@ -116,7 +115,7 @@ pub(super) fn derived<E: Env>(
     read: u8,
     bits: Option<Bits>,
 ) -> Option<u64> {
-    // The kernel has two values of the pointer for which there is nothing to read.
+    // In the kernel, two values of the pointer mean that there is nothing to read.
     match (what, at) {
         (Derived::PidNumber | Derived::SignalErrno | Derived::SignalCode, 0)
         | (Derived::SignalErrno, 1) => return Some(0),
@@ -144,7 +143,7 @@ pub(super) fn derived<E: Env>(
     })
 }
 
-/// Returns the text that is made of the memory at `address`; `None` if it cannot be read.
+/// Returns the text derived from the memory at `address`; `None` if it cannot be read.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 pub(super) fn fixed_text<E: Env>(what: Derived, env: &E, address: u64) -> Option<[u8; COMM_LEN]> {
@@ -153,7 +152,7 @@ pub(super) fn fixed_text<E: Env>(what: Derived, env: &E, address: u64) -> Option
     }
     let mut name = [0; COMM_LEN];
     env.read(address, &mut name).then_some(())?;
-    // It may change meanwhile.
+    // The memory may have changed meanwhile.
     let [.., last] = &mut name;
     *last = 0;
     Some(name)

@@ -6,7 +6,7 @@ use super::env::Env;
 use crate::engine::program::fetch::Program;
 use crate::engine::program::paths::{write_path, PathSource, PathStart};
 
-/// Where paths are read, for [`write_path`].
+/// Memory for [`write_path`].
 struct PathsOf<'a, E>(&'a E);
 
 impl<E: Env> PathSource for PathsOf<'_, E> {
@@ -31,7 +31,7 @@ impl<E: Env> PathSource for PathsOf<'_, E> {
     }
 }
 
-/// Writes the path of what is at an address, see [`write_path`].
+/// Writes the path of the object at an address, see [`write_path`].
 pub(super) fn path<E: Env>(
     program: &Program,
     env: &E,

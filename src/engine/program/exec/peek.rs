@@ -15,8 +15,8 @@ use crate::engine::program::syscall::Strings;
 use crate::engine::record::COMM_LEN;
 use crate::engine::util::text::up_to_nul;
 
-/// Returns the argument of this index as a number of this shape, its sign extended; 0 for text and
-/// for what cannot be read.
+/// Returns argument `index` as a number of `shape`, sign-extended; 0 for text and unreadable
+/// values.
 ///
 /// Context: any.
 #[inline(always)]
@@ -28,8 +28,8 @@ pub fn field_value<E: Env>(program: &Program, index: u8, shape: FieldShape, env:
     shape.cut(value)
 }
 
-/// Writes the text argument of this index with its NUL, as much of it as fits; returns false if it
-/// is not text or cannot be read.
+/// Writes text argument `index` with its NUL, as much as fits; returns false if it is not text or
+/// cannot be read.
 ///
 /// Context: any.
 pub fn copy_text<E: Env>(program: &Program, index: u8, env: &E, out: &mut [u8]) -> bool {
@@ -40,9 +40,9 @@ pub fn copy_text<E: Env>(program: &Program, index: u8, env: &E, out: &mut [u8]) 
     is_found
 }
 
-/// Returns element `n` of the text argument of this index, or the path of the task's cgroup for
-/// [`CGROUP`], with its NUL; `None` if it is not text or cannot be read. A text that fills `buffer` did not fit, see
-/// [`Memory::read_string`](super::env::Memory::read_string).
+/// Returns element `n` of text argument `index`, or the path of the task's cgroup for [`CGROUP`],
+/// with its NUL; `None` if it is not text or cannot be read. A text that fills `buffer` did not
+/// fit, see [`Memory::read_string`](super::env::Memory::read_string).
 ///
 /// Context: any.
 pub(in crate::engine) fn peek_text<'a, E: Env>(
@@ -116,9 +116,9 @@ pub(in crate::engine) fn peek_text<'a, E: Env>(
     buffer.get(..len)
 }
 
-/// Calls `each` with element `n` of the text argument of this index, piece by piece and
-/// without its NUL, until it returns false: with as much of it as a record can have. `room`
-/// holds a piece. Returns `None` if the argument is not text or cannot be read.
+/// Calls `each` with element `n` of text argument `index`, piece by piece and without its NUL,
+/// until it returns false. The text ends where a record would cut it. `room` holds a piece. Returns
+/// `None` if the argument is not text or cannot be read.
 ///
 /// Context: any.
 #[inline(never)]
@@ -134,7 +134,7 @@ pub(in crate::engine) fn each_piece<E: Env>(
         return TextPieces::new(room, each).cgroup(env);
     }
     let Op::General(at) = *program.ops.get(usize::from(index))? else {
-        // The name of the task is one piece.
+        // The comm is one piece.
         let comm = peek_text(program, index, n, env, room)?;
         each(up_to_nul(comm));
         return Some(());
@@ -146,7 +146,7 @@ pub(in crate::engine) fn each_piece<E: Env>(
         return Some(());
     }
     if let Store::FixedText { .. } | Store::Strings = arg.store {
-        // As above.
+        // A single piece.
         let text = peek_text(program, index, n, env, room)?;
         each(up_to_nul(text));
         return Some(());
@@ -183,8 +183,8 @@ pub(in crate::engine) fn each_piece<E: Env>(
     }
 }
 
-/// Calls `each` with the strings of the array argument of this index, each with its NUL, piece by
-/// piece, until it returns false. `room` holds a piece. Returns `None` if the argument is no such
+/// Calls `each` with the strings of array argument `index`, each with its NUL, piece by piece,
+/// until it returns false. `room` holds a piece. Returns `None` if the argument is not such an
 /// array or cannot be read.
 ///
 /// Context: any.
@@ -216,7 +216,7 @@ pub(in crate::engine) fn each_piece_of_list<E: Env>(
     }
 }
 
-/// As [`each_piece`], of the string at `address`.
+/// [`each_piece`] of the string at `address`.
 ///
 /// Context: any.
 #[inline(never)]
@@ -230,7 +230,7 @@ pub(in crate::engine) fn each_piece_at<E: Env>(
     TextPieces::new(room, each).string(env, address, user)
 }
 
-/// A text that is passed on in pieces.
+/// Passes on a text in pieces.
 struct TextPieces<'a> {
     room: &'a mut [u8],
     to: PieceReceiver<'a>,
@@ -238,7 +238,7 @@ struct TextPieces<'a> {
 
 struct PieceReceiver<'a> {
     each: &'a mut dyn FnMut(&[u8]) -> bool,
-    /// Bytes that are still wanted.
+    /// Bytes until the record's limit.
     left: usize,
 }
 
@@ -254,7 +254,7 @@ impl PieceReceiver<'_> {
 
 impl<'a> TextPieces<'a> {
     fn new(room: &'a mut [u8], each: &'a mut dyn FnMut(&[u8]) -> bool) -> Self {
-        // As much as a record has of a string: see `text`.
+        // The limit of a string in a record, see `text`.
         let left = MAX_STRING - 1;
         Self {
             room,
@@ -262,15 +262,15 @@ impl<'a> TextPieces<'a> {
         }
     }
 
-    /// Passes on what `read` reads into the room, piece by piece; it is told how many bytes
-    /// came before.
+    /// Passes on what `read` reads, piece by piece. `read` gets the number of bytes before the
+    /// piece.
     fn read(&mut self, read: impl Fn(usize, &mut [u8]) -> Option<usize>) -> Option<()> {
         let mut done = 0usize;
         while self.to.left > 0 {
             let length = read(done, self.room)?;
             let is_last = length < self.room.len();
-            // Behind the last piece comes the NUL; in place of the last byte of others the
-            // kernel may have written one.
+            // The last piece ends with the NUL. In the others the kernel may have replaced the last
+            // byte by a NUL.
             let length = length.saturating_sub(1);
             self.to.put(up_to_nul(self.room.get(..length)?));
             if is_last || length == 0 {
@@ -296,7 +296,7 @@ impl<'a> TextPieces<'a> {
         self.read(|done, room| env.read_cgroup(done, room))
     }
 
-    /// As [`joined`](super::text::joined).
+    /// [`joined`](super::text::joined), in pieces.
     fn joined<E: Env>(
         &mut self,
         env: &E,
@@ -327,11 +327,11 @@ impl<'a> TextPieces<'a> {
         Some(())
     }
 
-    /// Returns whether the string at `address` can be read as far as it is wanted. If it
-    /// cannot, no part of it counts.
+    /// Returns whether the whole string at `address` can be read, up to the limit. Otherwise no
+    /// part of it counts.
     fn is_readable<E: Env>(&mut self, env: &E, address: u64, user: bool) -> bool {
-        // With its type: else the compiler takes it for `Fn`, as it changes nothing, and a kernel
-        // with CFI does not let it be called as `FnMut`.
+        // The type is explicit because the closure changes nothing: the compiler would infer `Fn`,
+        // and a kernel with CFI refuses to call that as `FnMut`.
         let ignored: &mut dyn FnMut(&[u8]) -> bool = &mut |_| true;
         let left = self.to.left;
         let mut all = TextPieces {

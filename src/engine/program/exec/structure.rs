@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whole structures, and what a call has changed in them.
+//! Whole structures, and changes that a call made to them.
 
 use super::env::Env;
 use super::value::{follow_links, value};
@@ -8,8 +8,8 @@ use super::write::{field, fill, put};
 use crate::engine::program::fetch::{saved_words, General, LoadOrigin, Program, Store};
 use crate::engine::record;
 
-/// Copies a whole structure into the record; zeros, and no length, if it cannot be read. Nothing
-/// if the argument is none.
+/// Copies a whole structure into the record; zeroes, and no length, if it cannot be read. Does
+/// nothing for other arguments.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 pub(super) fn whole<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8]) {
@@ -22,7 +22,7 @@ pub(super) fn whole<E: Env>(program: &Program, arg: &General, env: &E, out: &mut
     else {
         return;
     };
-    // The usual ones first.
+    // The usual origins first.
     let from = match arg.origin {
         LoadOrigin::Register(reg) => env.reg(reg),
         LoadOrigin::Current => env.current(),
@@ -50,8 +50,9 @@ fn any_value<E: Env>(origin: LoadOrigin, env: &E) -> u64 {
     value(origin, env)
 }
 
-/// Writes the `size` bytes of a structure as they were saved from the word `first` on, to `at`,
-/// and behind them those at `address`. Returns false, and zeros, if they could not be read.
+/// Writes a structure of `size` bytes as it was saved, in words from `first` on, to `at`, and
+/// behind it the structure at `address` as it is now. Returns false, and writes zeroes, if it could
+/// not be read.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 pub(super) fn changes<E: Env>(

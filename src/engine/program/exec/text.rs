@@ -8,7 +8,7 @@ use super::write::{field, put};
 use crate::engine::program::fetch::{Constant, Program};
 use crate::engine::record::{self, COMM_LEN};
 
-/// Copies a string known since the definition into the record.
+/// Copies a string constant into the record.
 pub(super) fn constant_text(program: &Program, constant: Constant, out: &mut [u8], dst: u16) {
     let start = usize::from(constant.start);
     let from = program
@@ -27,11 +27,11 @@ pub(super) fn constant_text(program: &Program, constant: Constant, out: &mut [u8
 /// Most bytes of one string, with its NUL: `PATH_MAX`.
 pub(super) const MAX_STRING: usize = 4096;
 
-/// Most bytes that a long string leaves for each later one.
+/// Bytes that a long string leaves free for each later one.
 const RESERVED: usize = 64;
 
-/// Calls `read` to write a string at `end`, leaving room for the `later` strings, and
-/// points the word at `dst` to it. Returns the new end.
+/// Calls `read` to write a string at `end`, leaving room for `later` strings, and points the word
+/// at `dst` to it. Returns the new end.
 ///
 /// Whole strings end in one NUL, truncated ones in two, see [`record::text`]; a string that
 /// cannot be read has length zero.
@@ -83,12 +83,12 @@ pub(super) fn text(
 /// Most strings of an array up to a NULL.
 pub(super) const MAX_JOINED: u64 = 64;
 
-/// Writes the strings of an array that ends at a NULL, with a space between two of them and a
-/// NUL behind the last one. `pointers` is the address of the array, and whether it is expressly
-/// in the user's memory. Returns the same as
-/// [`Memory::read_string`](super::env::Memory::read_string); `None` if the array cannot be read.
+/// Writes the strings of a NULL-terminated array, separated by spaces, with a NUL behind the last
+/// one. `pointers` is the address of the array, and whether it is declared as user memory. Returns
+/// the same as [`Memory::read_string`](super::env::Memory::read_string); `None` if the array cannot
+/// be read.
 ///
-/// A string that cannot be read is `(fault)`, and what follows [`MAX_JOINED`] of them `...`.
+/// An unreadable string becomes `(fault)`, and those beyond [`MAX_JOINED`] become `...`.
 pub(super) fn joined<E: Env>(
     env: &E,
     (first, user_pointers): (u64, bool),
@@ -117,7 +117,7 @@ pub(super) fn joined<E: Env>(
         if length >= room.len() {
             return Some(out.len());
         }
-        // The next space, or the last NUL, takes the place of the NUL.
+        // The next space, or the last NUL, replaces the NUL.
         end = end.wrapping_add(length.saturating_sub(1));
         if pointer.is_none() {
             break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where arguments begin: registers, what is known of the task, and the pointers from there.
+//! The origins of arguments, registers and task properties, and the pointers followed from there.
 
 use super::env::Env;
 use crate::engine::program::fetch::{General, Hop, LoadOrigin, Program, Steps};
@@ -25,7 +25,7 @@ pub(super) fn value<E: Env>(origin: LoadOrigin, env: &E) -> u64 {
     }
 }
 
-/// Returns the word `offset` bytes from `address`, 0 if it cannot be read.
+/// Returns the word at `offset` from `address`; 0 if it cannot be read.
 #[inline(never)]
 #[link_section = ".kprobes.text"]
 fn behind<E: Env>(env: &E, address: u64, offset: i32) -> u64 {
@@ -33,7 +33,7 @@ fn behind<E: Env>(env: &E, address: u64, offset: i32) -> u64 {
     word(env, address, false).unwrap_or(0)
 }
 
-/// Returns 1 if the first and the last of `size` bytes there can be read, otherwise 0.
+/// Returns 1 if the first and the last of the `size` bytes can be read, otherwise 0.
 #[cold]
 #[inline(never)]
 #[link_section = ".kprobes.text"]
@@ -56,7 +56,7 @@ pub(super) fn word<E: Env>(env: &E, address: u64, user: bool) -> Option<u64> {
     read.then(|| u64::from_le_bytes(bytes))
 }
 
-/// Returns the address to which `steps` lead, or `None` if a pointer cannot be read.
+/// Returns the address that `steps` lead to; `None` if a pointer cannot be read.
 #[inline(always)]
 pub(super) fn end_of<E: Env>(steps: &Steps, env: &E) -> Option<u64> {
     let mut at = env.reg(steps.reg);
@@ -75,7 +75,7 @@ pub(super) fn follow<E: Env>(program: &Program, arg: &General, env: &E) -> Optio
     follow_links(program, arg.links, env, value(arg.origin, env))
 }
 
-/// Follows the links of this range of the program's, from the value `at`.
+/// Follows a range of the program's links, from the value `at`.
 #[inline(always)]
 pub(super) fn follow_links<E: Env>(
     program: &Program,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The fields of other events as the arguments of a probe that is attached to them.
+//! Fields of other events as arguments of an attached probe.
 //!
-//! A field of the event that causes the hit is in the register with its index, one of the event
-//! that began a pair in those from [`FIRST_BEGUN`] on. A text is where the value points.
+//! A field of the event that causes the hit is in the register with its index, a field of the event
+//! that began a pair in a register from [`FIRST_BEGUN`] on. For a text, the register has its
+//! address.
 
 use crate::engine::definition::ast::{Argument, Definition, Origin, PairSide, Step, StepKind};
 use crate::engine::definition::parse::BEGIN;
@@ -16,27 +17,27 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::refusal::suggest::suggest;
 use crate::sys::Vec;
 
-/// Most texts of the other event that the arguments of one probe can name: they are copied when
-/// that is hit.
+/// Most texts of the other event that one probe's arguments can name. They are copied at each hit
+/// of the other event.
 pub const MAX_TEXTS: usize = 4;
 
-/// The register of the first value that the beginning of a pair has left.
+/// The register of a beginning's first value.
 pub const FIRST_BEGUN: u8 = 128;
 
-/// The register of the time that a pair took, in nanoseconds.
+/// The register of the duration of a pair, in nanoseconds.
 pub const PAIR_DURATION: u8 = 255;
 
-/// What a probe takes from the events to which it is attached.
+/// The fields that a probe takes from the events it is attached to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// The texts of the event that causes the hit, by their indices.
+    /// Indices of the texts of the event that causes the hit.
     pub texts: Vec<u8>,
     /// The fields of the event that begins a pair.
     pub begun: Vec<BegunField>,
 }
 
-/// Size and sign of a field that is a number, in a byte: the bits of a word that it does not have,
-/// and 1 if it has a sign.
+/// Size and sign of a number, in a byte: the number of bits that it lacks to 64, plus 1 if it is
+/// signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldShape(u8);
 
@@ -52,7 +53,7 @@ impl FieldShape {
         self.0 & 1 != 0
     }
 
-    /// Returns as many of the lowest bits of `value` as the field has, with its sign extended.
+    /// Truncates `value` to the field's size, and sign-extends it if the field is signed.
     ///
     /// Context: any.
     #[inline(always)]
@@ -75,18 +76,18 @@ impl FieldShape {
 pub struct BegunField {
     /// Its index.
     pub index: u8,
-    /// Its size and sign, of a number.
+    /// Size and sign, of a number.
     pub shape: FieldShape,
     /// Whether it is a text.
     pub is_text: bool,
-    /// How a number is shown: as the argument that it becomes, or as in its own event.
+    /// How a number is shown: as the argument that uses it, or as in its own event.
     pub shown: Type,
-    /// Its first word among those that a beginning leaves.
+    /// Index of its first word among a beginning's values.
     pub start: u8,
 }
 
 impl BegunField {
-    /// Returns its words among those.
+    /// Returns the number of its words.
     pub fn words(&self) -> usize {
         match self.is_text {
             true => PAIR_TEXT_WORDS,
@@ -98,7 +99,7 @@ impl BegunField {
 /// A key of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairKey {
-    /// The field with this index, and its shape as [`BegunField::shape`].
+    /// The field with this index, and its size and sign.
     Field(u8, FieldShape),
     /// `common_pid`.
     Pid,
@@ -106,12 +107,12 @@ pub enum PairKey {
     Cpu,
 }
 
-/// Looks up the fields that `definition` names in `layout`, that of the event that causes its hits,
-/// and in `begin`, that of the one that begins the pair.
+/// Resolves the fields that `definition` names: in `layout`, of the event that causes its hits, and
+/// in `begin`, of the event that begins the pair.
 ///
 /// # Errors
 ///
-/// `BAD_ATTACH_ARG`; `TOO_MANY_ARGS` for more than there is room for; `NO_MEMORY`.
+/// `BAD_ATTACH_ARG`; `TOO_MANY_ARGS` if there is not enough room; `NO_MEMORY`.
 #[inline(never)]
 pub fn attach(
     definition: &mut Definition,
@@ -125,7 +126,7 @@ pub fn attach(
     Ok(taken)
 }
 
-/// Makes `arg` one of a register.
+/// Turns `arg` into an argument that is fetched from a register.
 fn resolve(
     arg: &mut Argument,
     (layout, begin): (&Layout, Option<&Layout>),
@@ -173,13 +174,13 @@ fn resolve(
         })?;
     }
     if is_text {
-        // It is a copy, wherever it was.
+        // It is a copy in kernel memory, wherever the text was.
         in_kernel(arg);
     }
     Ok(())
 }
 
-/// Adds a text of the event that causes the hits to those that are copied.
+/// Adds a text of the event that causes the hits to the copied ones.
 fn copied(arg: &Argument, index: u8, taken: &mut Taken) -> Result<(), Error> {
     if taken.texts.contains(&index) {
         return Ok(());
@@ -191,7 +192,7 @@ fn copied(arg: &Argument, index: u8, taken: &mut Taken) -> Result<(), Error> {
     Ok(taken.texts.push(index)?)
 }
 
-/// Adds a field of the event that begins the pair to what that leaves. Returns its register.
+/// Adds a field to the values of the pair's beginning. Returns its register.
 fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Result<u8, Error> {
     let register = |n: usize| FIRST_BEGUN.saturating_add(u8::try_from(n).unwrap_or(u8::MAX));
     let is_whole = arg.expression.steps.is_empty() && arg.spec.explicit;
@@ -220,14 +221,14 @@ fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Resu
     Ok(register(taken.begun.len().saturating_sub(1)))
 }
 
-/// Looks up the keys of `side` in `layout`, that of its event.
+/// Resolves the keys of `side` in `layout`, of its event.
 ///
 /// # Errors
 ///
 /// `BAD_ATTACH_ARG`; `NO_MEMORY`.
 pub fn pair_keys(side: &PairSide, layout: &Layout) -> Result<Vec<PairKey>, Error> {
     let mut keys = Vec::new();
-    // The column behind the brace.
+    // The column behind the parenthesis.
     let names = side.group.len().saturating_add(side.event.len());
     let mut at = side.at.saturating_add(names).saturating_add(2);
     for name in &side.keys {
@@ -262,7 +263,7 @@ fn key(name: Span<'_>, layout: &Layout) -> Result<PairKey, Error> {
     }
 }
 
-/// Makes `arg`, which names a text, read the copy.
+/// Makes `arg`, a text, read its copy.
 fn in_kernel(arg: &mut Argument) {
     if arg.spec.base == Type::USER_STRING {
         arg.spec.base = Type::STRING;
@@ -276,7 +277,7 @@ fn in_kernel(arg: &mut Argument) {
     }
 }
 
-/// Makes `arg` the name of the task.
+/// Turns `arg` into the comm of the task.
 fn comm(arg: &mut Argument) -> Result<(), Error> {
     if !arg.expression.steps.is_empty() {
         return Err(Error::new(Kind::CommCantDeref, arg.text_at));
@@ -289,7 +290,7 @@ fn comm(arg: &mut Argument) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes `arg` a number of the task.
+/// Turns `arg` into a number of the task.
 fn of_task(arg: &mut Argument, which: TaskNumber) -> Result<(), Error> {
     let why = which
         .why_missing()
@@ -308,7 +309,7 @@ fn of_task(arg: &mut Argument, which: TaskNumber) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes `arg` the time that the pair took.
+/// Turns `arg` into the duration of the pair.
 fn duration(arg: &mut Argument) -> Result<(), Error> {
     if !arg.expression.steps.is_empty() {
         let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
@@ -318,7 +319,7 @@ fn duration(arg: &mut Argument) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that `field` is one value.
+/// Checks that `field` is a single value.
 fn check(arg: &Argument, field: &Field, is_list: bool) -> Result<(), Error> {
     match field.count {
         None if field.base.is_structure() => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whether a value can be recorded as it is asked for, by what BTF says of it.
+//! Checks whether a value can be recorded as requested, according to BTF.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ use crate::engine::util::text::Plain;
 pub(super) fn check_path(of: PathOf, value: BtfValue<'_>, at: usize) -> Result<(), Error> {
     let pointee = match value.pointee() {
         Some(Some(pointee)) => pointee,
-        // Nothing is known of it.
+        // The type is unknown.
         Some(None) => return Ok(()),
         // A number may be an address.
         None if value.size() == Some(8) && !value.is_structure() => return Ok(()),
@@ -40,7 +40,7 @@ pub(super) fn check_path(of: PathOf, value: BtfValue<'_>, at: usize) -> Result<(
     }
 }
 
-/// Of what a path is recorded.
+/// A structure that has a path.
 #[derive(Clone, Copy)]
 pub(super) enum PathOwner {
     File,
@@ -48,7 +48,7 @@ pub(super) enum PathOwner {
     Dentry,
 }
 
-/// Returns which of the structures that have a path `structure` is; `None` if it is not known.
+/// Returns which structure with a path `structure` is; `None` if the type is unknown.
 pub(super) fn path_owner(structure: Option<BtfValue<'_>>, at: usize) -> Result<PathOwner, Error> {
     let error = || Error::new(Kind::BadType4fullPath, at);
     let name = structure.and_then(|structure| structure.structure_name());
@@ -69,7 +69,7 @@ pub(super) fn path_owner(structure: Option<BtfValue<'_>>, at: usize) -> Result<P
     }
 }
 
-/// Returns the value that is recorded of memory without a type.
+/// Returns the value to record of memory with the type of `value`, if no type is requested.
 pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, Error> {
     let inner = value.unwrapped();
     let error = || Error::new(Kind::NoSingleValue, at);
@@ -89,8 +89,8 @@ pub(super) fn in_memory(value: BtfValue<'_>, at: usize) -> Result<BtfValue<'_>, 
     }
 }
 
-/// Returns the refusal of a part of a structure that is passed by value, which is no number in one
-/// of its words.
+/// Returns the refusal of a member of a structure passed by value that is not a number within one
+/// word.
 #[cold]
 #[inline(never)]
 pub(super) fn no_part(value: BtfValue<'_>, at: usize) -> Error {
@@ -114,7 +114,7 @@ pub(super) struct ValueMembers<'a>(pub(super) BtfValue<'a>);
 
 impl fmt::Display for ValueMembers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Members that are named.
+        /// Most members that are displayed.
         const MOST: usize = 8;
 
         let (mut count, mut result) = (0usize, Ok(()));
@@ -131,18 +131,18 @@ impl fmt::Display for ValueMembers<'_> {
     }
 }
 
-/// Where the words of a structure are that is passed by value.
+/// The location of a structure that is passed by value.
 #[derive(Clone, Copy)]
 pub(super) enum ValueWords {
-    /// In words of the arguments, from this one on.
+    /// Consecutive words of the arguments, from this one on.
     Arguments(u16),
-    /// In memory, to which this word of the arguments points.
+    /// Memory that this word of the arguments points to.
     Behind(u16),
-    /// The registers of the result.
+    /// The registers of the return value.
     Result,
 }
 
-/// Returns the refusal of all of a structure that is passed by value.
+/// Returns the refusal of recording a whole structure that is passed by value.
 #[cold]
 #[inline(never)]
 pub(super) fn not_in_memory(value: BtfValue<'_>, at: usize) -> Error {

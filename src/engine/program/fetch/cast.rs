@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Casts to structures. The kernel has several of one name, in files that do not see each other:
-//! meant is the one that has the members.
+//! Casts to structures. The kernel may have several structures of one name, in files that do not
+//! see each other; a cast means the one that has the members.
 
 use super::compile::Compiler;
 use super::members::{cast_offset, dotted, TypeWalk};
@@ -13,19 +13,19 @@ use crate::engine::refusal::error::{Errno, Error, Kind};
 use crate::engine::util::text::Plain;
 use crate::sys::Vec;
 
-/// What a structure has for a cast and the first member behind it.
+/// The properties of a structure that matter for a cast and the first member behind it.
 #[derive(PartialEq, Eq)]
 struct CastPlaces {
-    /// Bytes from its start to where the value points.
+    /// Offset of the place that the value points to, in bytes.
     inside: u32,
-    /// Where the member is, in bits, how many of them it has if it is a bit-field, and its type.
+    /// Bit offset, bitfield size and type of the first member.
     member: Option<(u32, Option<u8>, TypeIdentity)>,
-    /// Its own size, if that counts.
+    /// The size of the structure, if it matters.
     size: Option<u32>,
 }
 
 impl<'b> Compiler<'_, 'b> {
-    /// Makes the value point to the structure that `cast` says, which `next` follows. Returns the
+    /// Makes the value point to the structure of `cast`; `next` is the step behind it. Returns the
     /// members that follow.
     #[inline(never)]
     pub(super) fn cast<'e>(
@@ -54,12 +54,12 @@ impl<'b> Compiler<'_, 'b> {
         let inside = inside_of(structure, cast)?;
         walk.structure = Some(structure);
         walk.inside = i64::from(inside);
-        // Otherwise they are behind the parentheses around it.
+        // Otherwise members may follow the parentheses around the cast.
         Ok(Some(members).filter(|members| !members.bytes.is_empty()))
     }
 
-    /// Returns the structure that `cast` means, which `first` follows. What is found behind it goes
-    /// deep, and what is compared is large: so a function of its own.
+    /// Returns the structure that `cast` means; `first` are the members that follow. Out of line,
+    /// because its locals and callees take much stack.
     #[inline(never)]
     fn meant(
         &self,
@@ -99,7 +99,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
-/// Returns how many bytes from the start of `structure` a value of `cast` points to.
+/// Returns the offset in `structure` that a value of `cast` points to, in bytes.
 #[inline(never)]
 fn inside_of(structure: BtfValue<'_>, cast: &Cast) -> Result<u32, Error> {
     let Some(field) = &cast.field else {
@@ -112,7 +112,7 @@ fn inside_of(structure: BtfValue<'_>, cast: &Cast) -> Result<u32, Error> {
     cast_offset(structure, field)
 }
 
-/// Returns what `structure` has for `cast` and the members that `first` begins with.
+/// Returns the properties of `structure` for `cast` and the first of the members `first`.
 fn places(
     structure: BtfValue<'_>,
     cast: &Cast,
@@ -120,7 +120,7 @@ fn places(
 ) -> Result<CastPlaces, Error> {
     let inside = inside_of(structure, cast)?;
     let first = first.map(|first| first.strip(b".").unwrap_or(first));
-    // All of it is meant, or one of several.
+    // The whole structure is used, or as an array element.
     let is_all = first.is_none_or(|first| first.first() == Some(b'['));
     let member = match first.filter(|_| !is_all) {
         Some(first) => {
@@ -140,7 +140,7 @@ fn places(
     })
 }
 
-/// Returns the refusal of a cast to one of `count` structures, which differ in what follows it.
+/// Returns the refusal of a cast to one of `count` structures that differ in the members used.
 #[cold]
 #[inline(never)]
 fn ambiguous(cast: &Cast, count: usize, first: Option<Span<'_>>) -> Error {

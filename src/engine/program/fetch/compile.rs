@@ -15,17 +15,17 @@ use crate::engine::record::{self, Faults, Field, Layout, Name, COMM_LEN};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
-/// Room for a task's name.
+/// Bytes of a comm.
 const COMM_SPACE: u16 = 16;
 const _: () = assert!(COMM_SPACE as usize == COMM_LEN);
 
-/// Least room for one text: empty, its NUL, and the byte that shows that it fits.
+/// Least room for one text: an empty one with its NUL, and the byte that shows that it fits.
 const MIN_TEXT: usize = 3;
 
 /// Most links of one argument.
 pub(super) const MAX_LINKS: usize = 16;
 
-/// Compiles the arguments of `definition`, to what fetches them and to where they are in
+/// Compiles the arguments of `definition` to the program that fetches them, and to their layout in
 /// a record.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub fn compile(
     Ok((compiler.program, compiler.layout))
 }
 
-/// An argument reduced to what a program needs.
+/// An argument, reduced to what a program needs.
 pub(super) struct ArgumentShape {
     pub(super) origin: LoadOrigin,
     pub(super) links: Vec<Hop>,
@@ -67,7 +67,7 @@ pub(super) struct Compiler<'a, 'b> {
     pub(super) kind: ProbeKind,
     /// The function in BTF, once it has been looked up.
     pub(super) function: Option<Option<BtfFunction<'b>>>,
-    /// In a box: it is large, and passed on to where hits find it.
+    /// Boxed: it is large, and passed on to where hits use it.
     pub(super) program: Box<Program>,
     pub(super) layout: Layout,
     pub(super) target: &'a mut Target<'b>,
@@ -118,12 +118,11 @@ impl Compiler<'_, '_> {
         Ok(dst)
     }
 
-    /// Takes the next fault bit, for an argument that does not show a failed read by an
-    /// empty `__data_loc`.
+    /// Takes the next fault bit. Texts need none: an empty `__data_loc` shows a failed read.
     ///
-    /// Arguments that read no memory have one too: the layout must depend on names and
-    /// types alone, because another probe with the same names and types may be appended to
-    /// the event.
+    /// Arguments that read no memory have a fault bit, too: the layout must depend on names and
+    /// types alone, because another probe with the same names and types may be appended to the
+    /// event.
     fn fault_bit(&mut self, base: Type) -> Option<u8> {
         if base.is_text() {
             return None;
@@ -302,7 +301,7 @@ fn chain(shape: &ArgumentShape, dst: u16, fault: u8) -> Option<Chain> {
     }
 }
 
-/// Returns where a string is, if it is easy to find.
+/// Returns the location of a string that is easy to find.
 fn text_at(shape: &ArgumentShape) -> Option<TextAt> {
     match shape.store {
         Store::Text { offset, user } => Some(TextAt {

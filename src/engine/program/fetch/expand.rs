@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Expands `$arg*` to one argument for each parameter of the function, and gives an unnamed
-//! `$argN` the parameter's name, if BTF knows them.
+//! Expands `$arg*` to one argument for each parameter of the function, and names an unnamed `$argN`
+//! after its parameter, if BTF has the names.
 
 use super::target::{self, Target};
 use super::unknown::too_few;
@@ -16,8 +16,7 @@ use crate::sys::Vec;
 /// Longest list of parameters that replaces `$arg*`; ftrace's limit is 128.
 const MAX_LIST: usize = 1024;
 
-/// Replaces `$arg*`, and unnamed `$argN` by name, in `definition`, which has no arguments
-/// after an error.
+/// Expands `$arg*`, and names unnamed `$argN`, in `definition`. After an error it has no arguments.
 ///
 /// # Errors
 ///
@@ -124,7 +123,7 @@ fn named(
     })
 }
 
-/// Checks number and names again.
+/// Repeats the checks of number and names.
 fn check(args: &[Argument]) -> Result<(), Error> {
     if let Some(arg) = args.get(MAX_ARGS) {
         return Err(Error::new(Kind::TooManyArgs, arg.at));

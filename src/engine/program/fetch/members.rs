@@ -10,41 +10,42 @@ use crate::engine::program::btf::BtfValue;
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::Vec;
 
-/// A value on its way from the origin to the recorded value.
+/// The state of resolving an argument: the value that the steps so far lead to.
 pub(super) struct TypeWalk<'a> {
     pub(super) origin: LoadOrigin,
     pub(super) links: Vec<Hop>,
     /// The type of the value in BTF, if known.
     pub(super) value: Option<BtfValue<'a>>,
-    /// Set if the value is the address of this, without a declared pointer type.
+    /// The structure that the value points to, if the pointer has no declared type.
     pub(super) structure: Option<BtfValue<'a>>,
-    /// Bytes by which the value points into that.
+    /// Offset of the value in that structure, in bytes.
     pub(super) inside: i64,
-    /// Whether the value is recorded as a whole structure, or its path.
+    /// Whether the whole structure, or its path, is recorded.
     pub(super) is_whole: bool,
-    /// How its path is recorded, once that is known.
+    /// How the path is recorded, if it is one.
     pub(super) path: Option<Store>,
     /// Offset and size in bits of the last member, if it is a bitfield.
     pub(super) bits: Option<(u8, u8)>,
-    /// The value is a part of a word whose other bits are undefined, or another part's.
+    /// The bits of the value, if it does not fill a word. The other bits are undefined, or another
+    /// part's.
     pub(super) low: Option<LowBits>,
-    /// The value is a structure that is passed by value in these words.
+    /// The words of a structure that is passed by value.
     pub(super) words: Option<ValueWords>,
     /// Column of the part that was parsed last.
     pub(super) at: usize,
 }
 
-/// The bits of a word that are a value.
+/// The bits of a value within a word.
 #[derive(Clone, Copy)]
 pub(super) struct LowBits {
     pub(super) offset: u8,
     pub(super) width: u8,
-    /// Whether the topmost is a sign.
+    /// Whether the topmost bit is a sign.
     pub(super) signed: bool,
 }
 
 impl<'a> TypeWalk<'a> {
-    /// Clears the known type, because the value has changed.
+    /// Forgets the type, because the value has changed.
     pub(super) fn forget(&mut self) {
         self.value = None;
         self.structure = None;
@@ -53,8 +54,8 @@ impl<'a> TypeWalk<'a> {
         self.words = None;
     }
 
-    /// Follows `path`: members joined by `.` and `->`, and elements `[N]`. What it begins with
-    /// is behind `->`, unless it is a `.` or a `[`.
+    /// Follows `path`: members joined by `.` and `->`, and elements `[N]`. A leading `->` is
+    /// stripped; a leading `.` or `[` is not.
     pub(super) fn members(&mut self, path: Span<'_>) -> Result<(), Error> {
         let mut rest = Some(path);
         while let Some(path) = rest {
@@ -75,7 +76,7 @@ impl<'a> TypeWalk<'a> {
         Ok(())
     }
 
-    /// Returns the type to which the value points.
+    /// Returns the type that the value points to.
     fn pointee(&mut self, path: Span<'_>) -> Result<BtfValue<'a>, Error> {
         match (self.structure.take(), self.value.take()) {
             (Some(structure), _) => Ok(structure),
@@ -87,7 +88,7 @@ impl<'a> TypeWalk<'a> {
         }
     }
 
-    /// Appends the read of what is `offset` bytes from where the value points.
+    /// Appends a read at `offset` bytes from where the value points.
     fn read(&mut self, offset: i64) -> Result<(), Error> {
         let offset = offset.saturating_sub(core::mem::take(&mut self.inside));
         Ok(self.links.push(Hop::Read {
@@ -96,15 +97,14 @@ impl<'a> TypeWalk<'a> {
         })?)
     }
 
-    /// Moves the last read by `bytes`, from a whole to a part of it.
+    /// Moves the last read by `bytes`, from a whole value to a part of it.
     fn advance(&mut self, bytes: i64) {
         if let Some(Hop::Read { offset, .. }) = self.links.last_mut() {
             *offset = offset.saturating_add(bytes);
         }
     }
 
-    /// Follows the members of `structure`, which is what was read last. Returns what is behind
-    /// them.
+    /// Follows members of `structure`, which was read last. Returns the rest of the path.
     #[inline(never)]
     fn member<'p>(
         &mut self,
@@ -122,7 +122,7 @@ impl<'a> TypeWalk<'a> {
         Ok(found.rest)
     }
 
-    /// Returns the structure in memory that the value is, for `.MEMBER`.
+    /// Returns the structure in memory that `.MEMBER` applies to.
     #[inline(never)]
     fn embedded(&self, path: Span<'_>) -> Result<BtfValue<'a>, Error> {
         let before = path.take(0);
@@ -136,7 +136,7 @@ impl<'a> TypeWalk<'a> {
         }
     }
 
-    /// Follows `[N]` of an array, or of a pointer to the first of several.
+    /// Follows `[N]` of an array, or of a pointer to its first element.
     #[inline(never)]
     fn element<'p>(&mut self, path: Span<'p>) -> Result<Option<Span<'p>>, Error> {
         let (n, behind) = index(path)?;
@@ -162,8 +162,8 @@ impl<'a> TypeWalk<'a> {
 }
 
 impl<'a> TypeWalk<'a> {
-    /// Returns the structure in memory that the value is, or to which it points, and how many bytes
-    /// behind the value it begins. `None` if it is not known.
+    /// Returns the structure in memory that the value is or points to, and its offset from the
+    /// value in bytes. `None` if the type is unknown.
     #[inline(never)]
     pub(super) fn in_memory(&mut self) -> (Option<BtfValue<'a>>, i64) {
         let embedded = self.value.filter(|_| !self.links.is_empty());
@@ -180,7 +180,7 @@ impl<'a> TypeWalk<'a> {
         (pointee, 0i64.saturating_sub(inside))
     }
 
-    /// Makes the value that structure in memory which it is, or to which it points.
+    /// Makes the value the structure in memory that it is or points to.
     #[inline(never)]
     pub(super) fn whole(&mut self) -> Result<BtfValue<'a>, Error> {
         let in_memory = self.value.filter(|_| !self.links.is_empty());
@@ -207,7 +207,7 @@ impl<'a> TypeWalk<'a> {
     }
 }
 
-/// Returns what follows an element: nothing, or what `->`, `.` or `[` begin.
+/// Returns the path behind an element: nothing, or one that begins with `->`, `.` or `[`.
 fn behind_element(behind: Span<'_>) -> Result<Option<Span<'_>>, Error> {
     match (behind.first(), behind.strip(b"->")) {
         (None, _) => Ok(None),
@@ -217,7 +217,7 @@ fn behind_element(behind: Span<'_>) -> Result<Option<Span<'_>>, Error> {
     }
 }
 
-/// Returns the number in `[N]` at the start of `path`, and what is behind.
+/// Returns the index in `[N]` at the start of `path`, and the rest.
 #[inline(never)]
 pub(super) fn index(path: Span<'_>) -> Result<(u32, Span<'_>), Error> {
     let error = || path.skip(1).error(Kind::BadArrayNum);
@@ -238,7 +238,7 @@ fn nth<'a>(array: BtfValue<'a>, n: u32, path: Span<'_>) -> Result<(BtfValue<'a>,
     let Some((element, count)) = array.element() else {
         return Err(Error::new(Kind::BadBtfTid, path.at));
     };
-    // An array of no elements is the last member, of any length.
+    // A last member without elements is a flexible array.
     if count != 0 && n >= count {
         return Err(path
             .skip(1)
@@ -260,11 +260,11 @@ pub(super) struct Resolved<'a, 'p> {
     pub(super) value: BtfValue<'a>,
     /// Column of its name.
     pub(super) at: usize,
-    /// What follows: behind a `->`, or from a `[` on.
+    /// The rest of the path: behind a `->`, or from a `[` on.
     pub(super) rest: Option<Span<'p>>,
 }
 
-/// Finds the member to which the part of `path` before the first pointer leads.
+/// Finds the member that the part of `path` before the first `->` leads to.
 #[inline(never)]
 pub(super) fn dotted<'a, 'p>(
     structure: BtfValue<'a>,
@@ -281,7 +281,7 @@ pub(super) fn dotted<'a, 'p>(
         if behind.first() == Some(b'-') && behind.strip(b"->").is_none() {
             return Err(behind.error(Kind::BadHyphen));
         }
-        // The members up to here, without the dot.
+        // The path so far, without the dot.
         let before = whole.take(name.at.saturating_sub(whole.at).saturating_sub(1));
         if !structure.is_structure() {
             return Err(behind_dot(structure, before, name));
@@ -311,9 +311,8 @@ pub(super) fn dotted<'a, 'p>(
     }
 }
 
-/// Finds the member `name` of `structure`, to which `before` leads, or the only member of its
-/// members that the name can mean. Returns its offset in bits, its size if it is a bitfield, and
-/// its type.
+/// Finds member `name` of `structure`, which `before` leads to, or the only nested member that the
+/// name can mean. Returns its offset in bits, its size if it is a bitfield, and its type.
 #[inline(never)]
 fn named<'a>(
     structure: BtfValue<'a>,
@@ -326,7 +325,7 @@ fn named<'a>(
     }
 }
 
-/// As [`named`], of a member of a member.
+/// Finds the nested member for [`named`].
 #[cold]
 #[inline(never)]
 fn by_macro<'a>(
@@ -349,7 +348,7 @@ fn by_macro<'a>(
     Ok((bit_offset, bit_size, value))
 }
 
-/// Returns the offset in bytes of `field`, to which a cast value points.
+/// Returns the offset in bytes of `field`, which a cast value points to.
 pub(super) fn cast_offset(structure: BtfValue<'_>, field: Span<'_>) -> Result<u32, Error> {
     let found = dotted(structure, field)?;
     if found.bit_offset % 8 != 0 || found.bit_size.is_some() {
@@ -364,7 +363,7 @@ pub(super) fn cast_offset(structure: BtfValue<'_>, field: Span<'_>) -> Result<u3
     }
 }
 
-/// Returns the refusal of `.MEMBER` of an address.
+/// Returns the refusal of `.MEMBER` on an address.
 #[cold]
 #[inline(never)]
 fn no_arrow(structure: BtfValue<'_>, path: Span<'_>) -> Error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Arguments and results of functions, where the calling convention has them; and the members of
+//! Arguments and results at the places that the calling convention gives them, and members of
 //! structures that are passed by value.
 
 use super::by_value::{no_part, ValueWords};
@@ -23,22 +23,22 @@ const WORD: u32 = 64;
 /// How an argument is passed.
 #[derive(Clone, Copy)]
 enum HowPassed {
-    /// Its function is not known: as the kernel does.
+    /// Its function is unknown: guess as the kernel does.
     Guessed,
     Known(ArgumentPlace),
-    /// Its function is known, and yet that is not.
+    /// Its function is known, but not how it is passed.
     Unknown,
 }
 
 impl<'b> Compiler<'_, 'b> {
-    /// Returns whether the arguments are those that a tracepoint passes.
+    /// Returns whether the arguments are those of a tracepoint.
     pub(super) fn are_passed(&self) -> bool {
         self.kind.arguments == ArgumentsFrom::Passed
     }
 
-    /// Begins `walk` with argument `n` of the function, counted from zero, whose type is `value`,
-    /// if it is known; a return probe saves it at entry. Whether it `is_followed` tells that
-    /// members of it are asked for, or all of them.
+    /// Begins `walk` with argument `n` of the function, counted from zero; a return probe saves it
+    /// at entry. `value` is its type, if known. `is_followed` says whether members are used, or the
+    /// whole structure.
     #[inline(never)]
     pub(super) fn passed(
         &mut self,
@@ -92,7 +92,7 @@ impl<'b> Compiler<'_, 'b> {
                 offset,
                 user: false,
             })?;
-            // All that is recorded of one that nobody asks for is its first word.
+            // Otherwise only its first word is recorded, which has no type.
             walk.value = walk.value.filter(|_| is_followed);
         }
         Ok(())
@@ -140,8 +140,8 @@ impl<'b> Compiler<'_, 'b> {
         Ok(())
     }
 
-    /// Begins `walk` with the member to which the start of `path` leads, of a structure that is
-    /// passed by value in `words`. Returns what is behind it.
+    /// Begins `walk` with the member that the start of `path` leads to, in a structure passed by
+    /// value in `words`. Returns the rest of the path.
     #[inline(never)]
     pub(super) fn part<'p>(
         &mut self,
@@ -185,7 +185,7 @@ impl<'b> Compiler<'_, 'b> {
         let Some(function) = self.function() else {
             return Ok(HowPassed::Guessed);
         };
-        // A tracepoint's probe has an argument before those.
+        // A tracepoint's probe has one argument of its own before these.
         let mut n = n.saturating_add(u16::from(self.are_passed()));
         let mut all = PassedArguments::of(self.target.arch, &function)?;
         while let Some((_, passed)) = all.take()? {
@@ -200,7 +200,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Returns the origin of argument `n` of a function of which nothing is known.
+    /// Returns the origin of argument `n` of an unknown function.
     fn guessed(&mut self, n: u16, at: usize) -> Result<LoadOrigin, Error> {
         match self.are_passed() {
             true => self.word(n.saturating_add(1), at),
@@ -211,7 +211,7 @@ impl<'b> Compiler<'_, 'b> {
     /// Returns the origin of word `n` of the arguments.
     fn word(&mut self, n: u16, at: usize) -> Result<LoadOrigin, Error> {
         if self.are_passed() {
-            // The first is the probe's own.
+            // The first word is the probe's own argument.
             let index = n.checked_sub(1).and_then(|n| u8::try_from(n).ok());
             let index = index.filter(|n| *n < target::MAX_TRACEPOINT_ARGUMENTS);
             return index
@@ -246,7 +246,7 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
-    /// Returns the origin of what is at `place` when the function begins.
+    /// Returns the origin of the value at `place` when the function begins.
     fn at_entry(&mut self, place: EntryPlace, at: usize) -> Result<LoadOrigin, Error> {
         let origin = at_entry(place);
         match self.kind.is_return {
@@ -256,7 +256,7 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
-/// Returns what reads the value at `place`, at function entry.
+/// Returns the load of the value at `place` at function entry.
 pub(super) fn at_entry(place: EntryPlace) -> LoadOrigin {
     match place {
         EntryPlace::Register(register) => LoadOrigin::Register(register),
@@ -265,8 +265,8 @@ pub(super) fn at_entry(place: EntryPlace) -> LoadOrigin {
     }
 }
 
-/// Returns the bits of a value that is shorter than a word: the calling conventions leave the
-/// others of its register undefined.
+/// Returns the bits of a value that is shorter than a word. Calling conventions leave the other
+/// bits of its register undefined.
 pub(super) fn low_bits(value: &BtfValue<'_>) -> Option<LowBits> {
     let signed = value
         .unwrapped()
@@ -282,7 +282,7 @@ pub(super) fn low_bits(value: &BtfValue<'_>) -> Option<LowBits> {
     }
 }
 
-/// Returns the refusal of `.` behind the value that is called `name`, which is no structure.
+/// Returns the refusal of `.` behind the value called `name`, which is not a structure.
 #[cold]
 #[inline(never)]
 pub(super) fn no_dot(
@@ -306,7 +306,7 @@ pub(super) fn no_dot(
     }
 }
 
-/// Returns the refusal of an argument or a result of which it is not known where it is.
+/// Returns the refusal of an argument or result at an unknown place.
 #[cold]
 #[inline(never)]
 fn unknown(at: usize) -> Error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Resolves what is recorded of a file, path or dentry: its name, or its full path.
+//! Resolves the path of a file or dentry: its last component, or the full path.
 
 use super::by_value::{check_path, path_owner, PathOwner};
 use super::compile::Compiler;
@@ -38,7 +38,7 @@ impl<'b> Compiler<'_, 'b> {
         Ok(())
     }
 
-    /// Stores in `walk` how the path of the file, path or dentry is recorded.
+    /// Notes in `walk` how the full path of a file, path or dentry is recorded.
     #[inline(never)]
     pub(super) fn full_path(
         &mut self,

@@ -9,32 +9,31 @@ use crate::engine::record::{self, Faults};
 use crate::sys::{AllocError, Box, Vec};
 use core::mem;
 
-/// Bytes that a program writes.
+/// The size of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Exactly this many: the record can be built in place.
+    /// Exact: the record can be built in place.
     Fixed(usize),
-    /// At most this many: the record is built elsewhere, then copied.
+    /// Maximum: the record is built elsewhere, then copied.
     UpTo(usize),
 }
 
-/// What a program fetches.
+/// The arguments of a program, as far as fast stages distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// No arguments.
     Bare,
-    /// All of the register with this index, as the first argument.
+    /// A whole register, the first argument.
     Register(u8),
-    /// The nanoseconds since a time that is the only word captured at entry, as the first
-    /// argument.
+    /// The nanoseconds since a time that is the only word captured at entry; the first argument.
     Duration,
-    /// All of the register with this index, then the same duration.
+    /// A whole register, and the duration as in [`Form::Duration`].
     RegisterAndDuration(u8),
     /// Any other arguments.
     Any,
 }
 
-/// The origin of a value, as far as it is known before the hit.
+/// The origin of a value, as far as it is known before a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum LoadOrigin {
     Register(u8),
@@ -47,14 +46,14 @@ pub(in crate::engine) enum LoadOrigin {
     Task(TaskNumber),
     /// The time now, in nanoseconds.
     Now,
-    /// The nanoseconds since the time that this word was captured as.
+    /// The nanoseconds since the time captured in this word.
     Since(u16),
-    /// The word that is so many bytes from where a register points; 0 if it cannot be read.
+    /// The word at an offset from where a register points; 0 if it cannot be read.
     Behind {
         reg: u8,
         offset: i32,
     },
-    /// Whether so many bytes there can be read.
+    /// Whether the given bytes can be read.
     AreReadable {
         reg: u8,
         offset: i32,
@@ -62,25 +61,25 @@ pub(in crate::engine) enum LoadOrigin {
     },
 }
 
-/// A step from one value to the next.
+/// A link: a step from one value to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Hop {
     Read { offset: i64, user: bool },
     ThisCpu,
 }
 
-/// A string that is part of the definition.
+/// A string constant of the definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Constant {
-    /// Its start in the program's texts.
+    /// Start in the program's texts.
     pub(in crate::engine) start: u16,
-    /// Its length with its NUL.
+    /// Length with the NUL.
     pub(in crate::engine) len: u16,
-    /// Its offset in the record.
+    /// Offset in the record.
     pub(in crate::engine) at: u16,
 }
 
-/// What is recorded of the last value.
+/// How the last value is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Store {
     Value {
@@ -104,7 +103,7 @@ pub(in crate::engine) enum Store {
         user: bool,
         count: u8,
     },
-    /// The strings up to a NULL pointer, as one text.
+    /// The strings of a NULL-terminated array, as one text.
     Joined {
         offset: i64,
         user_pointers: bool,
@@ -113,37 +112,37 @@ pub(in crate::engine) enum Store {
     Symbol,
     /// The path of the task's cgroup.
     CgroupPath,
-    /// The strings of a system call's argument, which were copied: `syscall::Strings`.
+    /// The strings of a system call's array argument, which were copied: `syscall::Strings`.
     Strings,
-    /// The path of what is `offset` bytes behind the value.
+    /// The path of the object at `offset` from the value.
     Path {
         offset: i64,
         start: PathStart,
     },
     Constant(Constant),
-    /// Text of fixed length, at `at` in the record: what is made of the memory at the value.
+    /// Text of fixed length, derived from the memory at the value; stored at `at` in the record.
     FixedText {
         offset: i64,
         at: u16,
         what: Derived,
     },
-    /// The `size` bytes of a structure, at `at` in the record.
+    /// The `size` bytes of a structure, stored at `at` in the record.
     Whole {
         offset: i64,
         user: bool,
         size: u16,
         at: u16,
     },
-    /// The `size` bytes of a structure as they were at the function's entry, at `at` in the
-    /// record, and behind them as they are. Saved are, from the word `first` on, whether they
-    /// could be read, and their words.
+    /// The `size` bytes of a structure as it was at the function's entry, stored at `at` in the
+    /// record, and behind them as it is now. The words captured from `first` on are: whether it
+    /// could be read, and its contents.
     Changes {
         offset: i64,
         size: u16,
         first: u16,
         at: u16,
     },
-    /// What is made of the value, or of the `read` bytes of memory to which it points.
+    /// A value derived from the value, or from the `read` bytes that it points to.
     Derived {
         what: Derived,
         offset: i64,
@@ -194,8 +193,8 @@ impl Store {
     }
 }
 
-/// Returns where the words begin in which a structure of `size` bytes is saved. The last one
-/// reaches to its end: behind that there may be no memory.
+/// Returns the offsets of the words in which a structure of `size` bytes is saved. The last word
+/// ends with the structure, because there may be no memory behind it.
 pub(in crate::engine) fn saved_words(size: u16) -> impl Iterator<Item = u16> {
     let last = size.saturating_sub(8);
     (0..size.div_ceil(8)).map(move |n| n.saturating_mul(8).min(last))
@@ -209,13 +208,13 @@ pub(in crate::engine) struct General {
     pub(in crate::engine) links: (u16, u16),
     pub(in crate::engine) store: Store,
     pub(in crate::engine) dst: u16,
-    /// Its fault bit; a text shows a failed read without one.
+    /// The fault bit; `None` for a text, which shows a failed read without one.
     pub(in crate::engine) fault: Option<u8>,
     /// Number of texts that later arguments write.
     pub(in crate::engine) texts_behind: u16,
 }
 
-/// A register, all of it or its low bytes.
+/// A whole register, or its low bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Load {
     pub(in crate::engine) dst: u16,
@@ -233,24 +232,23 @@ pub(in crate::engine) struct WordRead {
     pub(in crate::engine) fault: u8,
 }
 
-/// Most pointers in [`Steps`].
+/// Most pointers of [`Steps`].
 const MOST_STEPS: usize = 3;
 
-/// The way from a register over pointers, in memory that is not expressly the user's.
+/// Pointers to follow from a register, in memory that is not declared as user memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Steps {
-    /// The offset of each pointer from the one before it, or from the register.
+    /// Offset of each pointer from the preceding one, or from the register.
     offsets: [i32; MOST_STEPS],
     /// The number of pointers.
     count: u8,
     pub(in crate::engine) reg: u8,
-    /// The offset of the destination from the last pointer.
+    /// Offset of the destination from the last pointer.
     pub(in crate::engine) offset: i32,
 }
 
 impl Steps {
-    /// Returns the way to what is `offset` bytes from where `links` lead; `None` if they
-    /// are unusual.
+    /// Returns the steps for `links` and a final `offset`; `None` if the links have another form.
     pub(super) fn of(origin: LoadOrigin, links: &[Hop], offset: i64) -> Option<Self> {
         let LoadOrigin::Register(reg) = origin else {
             return None;
@@ -293,15 +291,15 @@ pub(in crate::engine) struct Chain {
     pub(in crate::engine) fault: u8,
 }
 
-/// Where a string is.
+/// The location of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct TextAt {
     pub(in crate::engine) steps: Steps,
-    /// Whether it is expressly in the user's memory.
+    /// Whether it is declared as user memory.
     pub(in crate::engine) user: bool,
 }
 
-/// The task's name: 16 bytes at `at`, and the `__data_loc` word at `dst`.
+/// The comm: 16 bytes at `at`, and the `__data_loc` word at `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Comm {
     pub(in crate::engine) dst: u16,
@@ -327,10 +325,10 @@ pub(in crate::engine) enum Op {
 /// only at the hit, lies below `fixed`, and `fixed` is at most [`record::MAX_SIZE`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Program {
-    /// One for each argument, in order; used by filters.
+    /// The operation of each argument, in order; used by filters.
     pub(in crate::engine) ops: Vec<Op>,
-    // The same operations by shape, in the order in which they are run. A list for each
-    // shape costs less at the hit than a match on the shape.
+    // The same operations by shape, in order of execution. At a hit, a list for each shape costs
+    // less than a match on the shape.
     /// Whole registers.
     pub(in crate::engine) words: Vec<Load>,
     /// Low bytes of registers.
@@ -339,24 +337,24 @@ pub struct Program {
     pub(in crate::engine) comms: Vec<Comm>,
     pub(in crate::engine) chains: Vec<Chain>,
     pub(in crate::engine) general: Vec<General>,
-    /// The only general argument, if it is a string that is easy to find.
+    /// The only general argument, if it is a string at a simple location.
     pub(in crate::engine) only_text: Option<TextAt>,
     pub(in crate::engine) links: Vec<Hop>,
     pub(in crate::engine) texts: Vec<u8>,
     pub(in crate::engine) entry: Vec<LoadOrigin>,
-    /// What paths are made of, if there are any.
+    /// Structure offsets for full paths, if there are any.
     pub(in crate::engine) paths: Option<Box<PathMembers>>,
     pub(in crate::engine) faults: Option<Faults>,
     pub(in crate::engine) fixed: u16,
     pub(super) dynamic: bool,
-    /// There are chains or general arguments.
+    /// Whether there are chains or general arguments.
     pub(super) others: bool,
-    /// All of these is a whole structure.
+    /// Whether the only such argument is a whole structure.
     pub(in crate::engine) only_whole: bool,
 }
 
 impl Program {
-    /// Returns a program that fetches nothing, without the size of its records.
+    /// Returns an empty program, with an unset record size.
     pub(in crate::engine) const fn empty() -> Self {
         Self {
             ops: Vec::new(),
@@ -379,8 +377,8 @@ impl Program {
         }
     }
 
-    /// Returns the program, and leaves an empty one. Field by field, it is made where it is to
-    /// stay: [`mem::replace`](core::mem::replace) copies it several times.
+    /// Moves the program out, leaving an empty one. Done field by field, to construct it in place:
+    /// [`mem::replace`](core::mem::replace) copies it several times.
     #[inline]
     pub fn take(&mut self) -> Self {
         Self {
@@ -410,7 +408,7 @@ impl Program {
         self.words.push(load)
     }
 
-    /// Adds a whole register to the record, which is no argument itself.
+    /// Adds a whole register to the record that is not an argument.
     pub(in crate::engine) fn add_whole_word(
         &mut self,
         dst: u16,
@@ -419,12 +417,12 @@ impl Program {
         self.words.push(Load { dst, reg, width: 8 })
     }
 
-    /// Adds an argument that a word of the record holds.
+    /// Adds an argument that is part of a word of the record.
     pub(in crate::engine) fn add_op(&mut self, load: Load) -> Result<(), AllocError> {
         self.ops.push(Op::Load(load))
     }
 
-    /// Adds an argument that is text of user memory.
+    /// Adds an argument that is text in user memory.
     pub(in crate::engine) fn add_general(&mut self, argument: General) -> Result<(), AllocError> {
         // CAST: There are fewer than 256 arguments.
         self.ops.push(Op::General(self.general.len() as u16))?;
@@ -458,7 +456,7 @@ impl Program {
         }
     }
 
-    /// Returns whether a general argument is all of the only duration.
+    /// Returns whether general argument `at` is the whole of the only duration.
     fn is_duration(&self, at: u16) -> bool {
         let whole = Store::Value {
             bits: None,
@@ -471,20 +469,20 @@ impl Program {
         is_since && self.captures_time()
     }
 
-    /// Returns whether [`capture`](crate::engine::program::exec::capture) saves the time alone.
+    /// Returns whether [`capture`](crate::engine::program::exec::capture) only saves the time.
     pub fn captures_time(&self) -> bool {
         *self.entry == [LoadOrigin::Now]
     }
 
-    /// Returns whether no memory is read, so that running it meets no fault.
+    /// Returns whether the program reads no memory, so that running it causes no fault.
     ///
     /// Context: any.
     #[inline(always)]
-    pub fn is_quiet(&self) -> bool {
+    pub fn reads_no_memory(&self) -> bool {
         self.reads.is_empty() && !self.others
     }
 
-    /// Returns one more than the highest index of a register that is fetched; 0 if none is.
+    /// Returns the highest index of a fetched register plus one; 0 if there is none.
     pub fn register_limit(&self) -> usize {
         let general = self.general.iter().filter_map(|arg| match arg.origin {
             LoadOrigin::Register(reg) => Some(reg),
@@ -504,7 +502,7 @@ impl Program {
             .unwrap_or(0)
     }
 
-    /// Returns whether all arguments are of the common shapes.
+    /// Returns whether all arguments have common shapes.
     ///
     /// Context: any.
     #[inline(always)]
@@ -512,7 +510,7 @@ impl Program {
         !self.others
     }
 
-    /// Returns whether a whole structure is all that is not of the common shapes.
+    /// Returns whether a whole structure is the only argument without a common shape.
     ///
     /// Context: any.
     #[inline(always)]
@@ -520,7 +518,7 @@ impl Program {
         self.only_whole
     }
 
-    /// Returns whether the only text is a string that is easy to find, see
+    /// Returns whether the only text is a string at a simple location, see
     /// [`find_text`](crate::engine::program::exec::find_text).
     pub fn has_only_text(&self) -> bool {
         self.only_text.is_some()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Resolves an argument's expression: the origin of its value, the reads that lead to the
+//! Resolves the expression of an argument: the origin of the value, the reads that lead to the
 //! recorded value, and its type.
 
 use core::fmt;
@@ -19,7 +19,7 @@ use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::engine::program::btf::{BtfFunction, BtfValue};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::{Box, Vec};
@@ -50,7 +50,7 @@ impl<'b> Compiler<'_, 'b> {
         if let Some(members) = self.origin(&mut walk, &arg.expression)? {
             walk.members(members)?;
         }
-        // Members are followed from here, because that takes much of the stack.
+        // Members are followed here and not in a callee, which would need more stack.
         for n in 0..arg.expression.steps.len() {
             if let Some(members) = self.step(&mut walk, &arg.expression, n)? {
                 walk.members(members)?;
@@ -64,7 +64,7 @@ impl<'b> Compiler<'_, 'b> {
         self.settled(arg, walk)
     }
 
-    /// Returns the shape of an argument whose value `walk` has come to.
+    /// Returns the shape of an argument after its last step.
     #[inline(never)]
     fn settled(&mut self, arg: &Argument, mut walk: TypeWalk<'b>) -> Result<ArgumentShape, Error> {
         let whole = match walk.is_whole && walk.path.is_none() {
@@ -112,7 +112,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Adds to `error`, the refusal of a text or an array, what to write if it is of a register.
+    /// Adds a remedy to `error`, the refusal of a text or an array, if the value is a register.
     #[cold]
     #[inline(never)]
     fn register_as_memory(&self, arg: &Argument, error: Error) -> Error {
@@ -165,7 +165,7 @@ impl<'b> Compiler<'_, 'b> {
         found
     }
 
-    /// Begins `walk` with the origin of `expression`. Returns the members that follow at once.
+    /// Begins `walk` with the origin of `expression`. Returns members that belong to the origin.
     #[inline(never)]
     fn origin<'e>(
         &mut self,
@@ -204,7 +204,7 @@ impl<'b> Compiler<'_, 'b> {
                 LoadOrigin::Current
             }
             ast::Origin::Immediate(value) => LoadOrigin::Immediate(*value),
-            // `attach` has resolved it.
+            // `attach` has replaced it.
             ast::Origin::Field(_) => return Err(Error::new(Kind::BadAttachArg, at)),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {
                 Some(address) => {
@@ -243,7 +243,7 @@ impl<'b> Compiler<'_, 'b> {
         Ok(None)
     }
 
-    /// Returns the type of argument `n` of a tracepoint, if BTF knows it.
+    /// Returns the type of a tracepoint's argument `n`, if BTF knows it.
     #[inline(never)]
     fn parameter(&mut self, n: usize, at: usize) -> Result<Option<BtfValue<'b>>, Error> {
         let Some(function) = self.function().filter(|_| self.are_passed()) else {
@@ -258,8 +258,8 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
-    /// Returns the type of the function's argument that `arg` is, if it is one by its number and
-    /// BTF knows the function.
+    /// If `arg` is an argument of the function by number, returns its type, if BTF knows the
+    /// function.
     pub(super) fn argument_itself(&mut self, arg: &Argument) -> Option<BtfValue<'b>> {
         match (&arg.expression.origin, &*arg.expression.steps) {
             (ast::Origin::Argument(n), []) => self.parameter_of(usize::from(*n)),
@@ -275,7 +275,7 @@ impl<'b> Compiler<'_, 'b> {
         parameter.map(|parameter| parameter.value)
     }
 
-    /// Returns the number of the word that a return probe saves of `origin` at entry.
+    /// Returns the index of the word in which a return probe saves `origin` at entry.
     #[inline(never)]
     pub(super) fn saved(&mut self, origin: LoadOrigin, at: usize) -> Result<u16, Error> {
         let entry = &mut self.program.entry;
@@ -289,7 +289,7 @@ impl<'b> Compiler<'_, 'b> {
         u16::try_from(slot).map_err(|_| Error::new(Kind::BadArgNum, at))
     }
 
-    /// Returns the refusal of the data symbol `name`, which does not exist.
+    /// Returns the refusal of the unknown data symbol `name`.
     #[cold]
     #[inline(never)]
     pub(super) fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
@@ -339,8 +339,8 @@ impl<'b> Compiler<'_, 'b> {
         self.kind.is_return || self.target.at_entry
     }
 
-    /// Returns the number, counted from zero, and the type of the parameter called `name`. A
-    /// function of its own, as what is made of the parameter goes deep.
+    /// Returns index, counted from zero, and type of the parameter `name`. Out of line, because the
+    /// caller goes deep.
     #[inline(never)]
     fn parameter_called(&mut self, name: &[u8]) -> Option<(u16, BtfValue<'b>)> {
         let function = self.function().filter(|_| self.has_names())?;
@@ -354,7 +354,7 @@ impl<'b> Compiler<'_, 'b> {
         None
     }
 
-    /// Returns the refusal of `name`, which is no parameter and nothing else.
+    /// Returns the refusal of the unknown `name`.
     #[cold]
     #[inline(never)]
     fn no_name(&mut self, name: &[u8], at: usize) -> Error {
@@ -379,13 +379,13 @@ impl<'b> Compiler<'_, 'b> {
         }
     }
 
-    /// Returns the number of the argument that `name` is in the syntax of 2009: `aN`.
+    /// Returns the number of the argument that `name`, `aN`, means in the syntax of 2009.
     fn argument_of_2009(&self, name: &[u8]) -> Option<u16> {
         let digits = name.strip_prefix(b"a")?;
         lex::decimal(digits).and_then(|n| u16::try_from(n).ok())
     }
 
-    /// Resolves a name in the syntax of 2009 that is no argument: `sN`, `sa`, `rv`, `ra`, `rNAME`.
+    /// Resolves another name in the syntax of 2009: `sN`, `sa`, `rv`, `ra`, `rNAME`.
     #[inline(never)]
     fn dialect(&mut self, name: &[u8], at: usize) -> Result<Option<LoadOrigin>, Error> {
         let isa = self.target.arch.isa();
@@ -406,7 +406,7 @@ impl<'b> Compiler<'_, 'b> {
         })
     }
 
-    /// Takes step `n` of `expression`. Returns the members that follow.
+    /// Takes step `n` of `expression`. Returns members that belong to it.
     #[inline(never)]
     fn step<'e>(
         &mut self,
@@ -429,7 +429,7 @@ impl<'b> Compiler<'_, 'b> {
                 walk.value = read;
             }
             StepKind::ThisCpu => {
-                // Of a variable, whose address is the value.
+                // A variable's structure; the value is its address.
                 let structure = walk.structure.filter(|_| walk.links.is_empty());
                 walk.links.push(Hop::ThisCpu)?;
                 walk.forget();
@@ -465,7 +465,7 @@ impl<'b> Compiler<'_, 'b> {
         Ok(None)
     }
 
-    /// Adds the shape of the structure that the value is, or to which it points. Returns its bytes.
+    /// Adds the shape of the structure that the value is or points to. Returns its size in bytes.
     #[inline(never)]
     fn whole(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<u16, Error> {
         let structure = walk.whole()?;
@@ -485,8 +485,8 @@ impl<'b> Compiler<'_, 'b> {
         Ok(size)
     }
 
-    /// Has the structure of `size` bytes saved at the function's entry that is `offset` bytes from
-    /// where the parameter of `origin` points, and returns how it is recorded at the return.
+    /// Arranges that a structure of `size` bytes, at `offset` from where the parameter of `origin`
+    /// points, is saved at the function's entry; returns how it is recorded at the return.
     #[inline(never)]
     fn changes(
         &mut self,
@@ -530,12 +530,11 @@ impl<'b> Compiler<'_, 'b> {
     }
 }
 
-/// A value in the words in which it was written.
+/// Displays a value as it was written.
 struct ValueName<'a>(&'a ast::Origin);
 
 impl<'a> ValueName<'a> {
-    /// Returns the argument or the result that is the origin of `expression`; `None` if it is
-    /// something else.
+    /// Returns the argument or result that `expression` begins with; `None` for other origins.
     fn of(expression: &'a Expression) -> Option<Self> {
         let origin = &expression.origin;
         let is_one = matches!(
@@ -562,15 +561,15 @@ fn has_members(expression: &Expression) -> bool {
     matches!(first, Some(StepKind::Members(_)))
 }
 
-/// Returns the type to record: the user's, or BTF's if the user gave none. Appends the read
-/// that text behind a pointer needs.
+/// Returns the type to record: the user's, otherwise BTF's. Appends the read that text behind a
+/// pointer needs.
 fn recorded_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let low = walk.low.filter(|_| walk.links.is_empty());
     let (base, bits) = asked_type(arg, walk)?;
     Ok((base, cut(low, base, bits)))
 }
 
-/// Returns the type as [`recorded_type`] does, for a value whose bits are all defined.
+/// [`recorded_type`], for a value whose bits are all defined.
 fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let (spec, Some(value)) = (arg.spec, walk.value) else {
         return Ok((arg.spec.base, arg.spec.bits));
@@ -593,7 +592,7 @@ fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<B
         return Ok((spec.base, spec.bits));
     }
     let value = match walk.links.is_empty() {
-        // It is in a register, or begins there.
+        // The value is in a register, or begins there.
         true if value.size().is_none_or(|size| size > 8) => value,
         true => value.unwrapped(),
         false => in_memory(value, walk.at)?,
@@ -617,8 +616,8 @@ fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<B
     }
 }
 
-/// Returns the bits of a value that is the `low` ones of a word, if it is not all of what `base`
-/// takes from there. `asked` are bits of the value itself.
+/// Returns the bits to extract if the value is only the `low` bits of what `base` reads. `asked`
+/// are bits of the value itself.
 fn cut(low: Option<LowBits>, base: Type, asked: Option<Bits>) -> Option<Bits> {
     let low = low.filter(|_| base.stored() == Stored::Value);
     let Some(low) = low else {
@@ -650,7 +649,7 @@ fn bitfield_type(base: Type, offset: u8, width: u8) -> Option<Type> {
     Type::number(shown, container)
 }
 
-/// Returns what is recorded, and its type, of `what` is made of the value that `store` stands for.
+/// Returns store and type for recording what is derived, by `what`, from the value of `store`.
 fn derived(what: Derived, store: Store, base: Type) -> (Store, Type) {
     let (offset, read, bits) = match store {
         Store::Text { offset, .. } => (offset, 0, None),
@@ -676,7 +675,7 @@ fn derived(what: Derived, store: Store, base: Type) -> (Store, Type) {
     (store, what.recorded())
 }
 
-/// Chooses what is recorded, and removes the last link if the type reads it itself.
+/// Chooses how the value is recorded, and removes the last link if the type reads memory itself.
 #[inline(never)]
 fn store(
     arg: &Argument,

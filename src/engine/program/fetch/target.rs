@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What compiling needs to know about the kernel.
+//! The properties of the kernel and the location that compiling needs.
 
 use crate::engine::code::arch::Arch;
 use crate::engine::definition::kind::{ArgumentsFrom, ProbeKind};
 use crate::engine::program::btf::{Btf, BtfFunction, Parameter};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 
-/// Most arguments of a tracepoint, as of a function that BPF traces.
+/// Most arguments of a tracepoint: the kernel's limit for functions that BPF traces.
 pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;
 
 /// Looks up data symbols.
@@ -18,11 +18,10 @@ pub trait Symbols {
     /// Returns whether the symbol at `address` is a per-CPU variable.
     fn is_per_cpu(&mut self, address: u64) -> bool;
 
-    /// Returns where `cpu` has its instance of the per-CPU variable at `address`.
+    /// Returns the address of `cpu`'s instance of the per-CPU variable at `address`.
     fn of_cpu(&mut self, address: u64, cpu: u32) -> CpuInstance;
 
-    /// Considers the data symbols for `nearest`. For a name that does not exist: it may take
-    /// milliseconds.
+    /// Passes data symbols to `nearest`, for a name that does not exist. May take milliseconds.
     fn each_similar_data(&mut self, nearest: &mut Nearest<'_>);
 }
 
@@ -31,7 +30,7 @@ pub trait Symbols {
 pub enum CpuInstance {
     /// Its address.
     At(u64),
-    /// There is no such CPU: this is the last one.
+    /// There is no such CPU; the last one has this number.
     Last(u32),
 }
 
@@ -44,7 +43,7 @@ pub struct PathOffsets {
     pub file_dentry: u32,
 }
 
-/// What compiling needs to know about the kernel and the probe's location.
+/// The properties of the kernel and the location that compiling needs.
 pub struct Target<'a> {
     /// The architecture.
     pub arch: Arch,
@@ -52,17 +51,17 @@ pub struct Target<'a> {
     pub at_entry: bool,
     /// Looks up the symbols of `@SYMBOL`.
     pub symbols: &'a mut dyn Symbols,
-    /// For `%pd` and `%pD`.
+    /// Structure offsets for `%pd` and `%pD`.
     pub paths: PathOffsets,
     /// Type information of the module that contains the location, or of the kernel.
     pub btf: Option<Btf<'a>>,
-    /// Name of the function at whose entry or return the probe is, without its module, or
-    /// of the function that has the type of a tracepoint's probes; `None` elsewhere.
+    /// Name of the probed function, without its module, or of the function with the type of a
+    /// tracepoint's probes; `None` if the probe is inside a function.
     pub function: Option<&'a [u8]>,
 }
 
-/// Returns the parameters of `function` that a definition of `kind` can name: a
-/// tracepoint's probe has one before them, for its own use.
+/// Returns the parameters of `function` that a definition of `kind` can name. A tracepoint's probe
+/// has one parameter of its own before them.
 pub(super) fn parameters<'a>(
     function: &BtfFunction<'a>,
     kind: ProbeKind,

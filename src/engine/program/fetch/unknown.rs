@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The refusals of names that are not known: what to write instead.
+//! Refusals of unknown names, with suggestions.
 
 use crate::engine::definition::ast::Cast;
 use crate::engine::language::lex::Span;
 use crate::engine::program::btf::{Btf, BtfValue};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::refusal::nearest::Nearest;
+use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::{AllocError, Vec};
 
-/// Returns the refusal of a cast to a structure that does not exist.
+/// Returns the refusal of a cast to an unknown structure.
 #[cold]
 #[inline(never)]
 pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
@@ -27,7 +27,7 @@ pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
     }
 }
 
-/// Returns the variable that `name` may mean, which is no parameter: it lacks its `$`, or it is
+/// Returns the variable that `name`, which is no parameter, may mean: it lacks a `$`, or is
 /// bpftrace's name.
 #[cold]
 pub(super) fn variable(name: &[u8]) -> Option<&'static str> {
@@ -48,7 +48,7 @@ pub(super) fn variable(name: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the refusal of an argument behind the last one of `count`.
+/// Returns the refusal of an argument beyond the last of `count`.
 #[cold]
 #[inline(never)]
 pub(super) fn too_few(count: usize, at: usize) -> Error {
@@ -59,7 +59,7 @@ pub(super) fn too_few(count: usize, at: usize) -> Error {
     }
 }
 
-/// Returns the refusal of the member `name` of what is no structure, to which `before` leads.
+/// Returns the refusal of member `name` of a value that is no structure; `before` leads to it.
 #[cold]
 #[inline(never)]
 pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) -> Error {
@@ -76,8 +76,8 @@ pub(super) fn behind_dot(value: BtfValue<'_>, before: Span<'_>, name: Span<'_>) 
     }
 }
 
-/// Returns the refusal of the member `name`, which `structure`, to which `before` leads, does
-/// not have. `found` is what it may mean.
+/// Returns the refusal of member `name`, which `structure` lacks; `before` leads to it. `found` may
+/// be what was meant.
 #[cold]
 #[inline(never)]
 pub(super) fn no_member(
@@ -98,7 +98,7 @@ pub(super) fn no_member(
     }
 }
 
-/// Returns the refusal of an element of what is no array.
+/// Returns the refusal of an index on a value that is no array.
 #[cold]
 #[inline(never)]
 pub(super) fn no_element(path: Span<'_>) -> Error {
@@ -108,30 +108,29 @@ pub(super) fn no_element(path: Span<'_>) -> Error {
     ))
 }
 
-/// Deepest members of members that are looked at.
+/// Deepest nesting of members that is searched.
 const DEEPEST: usize = 3;
 
-/// Most members that are looked at for one name: structures may have the same ones many times.
+/// Most members that are searched for one name: nested structures repeat.
 const MOST_SEEN: usize = 1 << 16;
 
-/// Whether a member of that name is meant.
+/// A predicate on member names.
 type IsMeant<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
-/// A member of a member that a name may mean.
+/// The result of searching a nested member.
 pub(super) enum Inner {
-    /// There is none.
+    /// None found.
     None,
-    /// The path of the only one.
+    /// The path of the only match.
     Only(Vec<u8>),
-    /// The path of one, which the name does not say clearly.
+    /// The path of the first match, which is ambiguous or inexact.
     First(Vec<u8>),
 }
 
-/// Looks for the member of a member of `structure` that `name` means: one that is called alike,
-/// or whose prefix, up to the first `_`, begins with that of `name` while the rest is alike. The
-/// kernel's structures have macros for these: `sk_dport` is `__sk_common.skc_dport`. It must be
-/// the only one, whatever its depth. One with any other prefix, or without one, is never the only
-/// one.
+/// Searches the members of members of `structure` for `name`: an equal name, or one that equals it
+/// apart from a longer prefix, up to the first `_`, as the kernel's macros shorten it: `sk_dport`
+/// is `__sk_common.skc_dport`. A match is only accepted as [`Inner::Only`] if it is the only one at
+/// any depth; matches with another prefix, or without one, never are.
 #[cold]
 #[inline(never)]
 pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, AllocError> {
@@ -167,21 +166,21 @@ pub(super) fn inner(structure: BtfValue<'_>, name: &[u8]) -> Result<Inner, Alloc
     Ok(Inner::None)
 }
 
-/// A search for a member of a member.
+/// A search for a nested member.
 struct InnerSearch<'a> {
     is_meant: &'a IsMeant<'a>,
-    /// The way to what is looked at.
+    /// The path to the structure being searched.
     path: Vec<u8>,
-    /// Offset and path of the first member that is meant.
+    /// Offset and path of the first match.
     first: Option<(u32, Vec<u8>)>,
-    /// Whether there is no other one, elsewhere: members of a union may be the same.
+    /// Whether there is no match at another offset. Members of a union may be equal.
     is_only: bool,
-    /// Members that may still be looked at.
+    /// Members that may still be searched.
     left: usize,
 }
 
 impl InnerSearch<'_> {
-    /// Looks at the members `depth` members down in `structure`, which is at `base`, in bits.
+    /// Searches the members `depth` levels down in `structure`, which is at `base` bits.
     fn descend(
         &mut self,
         structure: BtfValue<'_>,
@@ -192,7 +191,7 @@ impl InnerSearch<'_> {
         let mut memory = Ok(());
         structure.has_member(&mut |name, value, bit_offset| {
             let Some(left) = self.left.checked_sub(1) else {
-                // Nobody knows of the others.
+                // The remaining members are not searched, so a match may not be the only one.
                 self.is_only = false;
                 return true;
             };
@@ -216,7 +215,7 @@ impl InnerSearch<'_> {
         memory
     }
 
-    /// Notes the member at the end of the path.
+    /// Notes a match at the end of the path.
     fn found(&mut self, offset: u32) -> Result<(), AllocError> {
         match &self.first {
             None => self.first = Some((offset, Vec::from_slice(&self.path)?)),
@@ -226,7 +225,7 @@ impl InnerSearch<'_> {
     }
 }
 
-/// Returns what is before and what follows the first `_` behind a letter.
+/// Splits `name` at the first `_` behind a letter.
 fn split_prefix(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = name
         .iter()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Variables of the kernel with members behind them, and those of one CPU.
+//! Kernel variables with members, and per-CPU variables.
 
 use super::compile::Compiler;
 use super::members::{index, TypeWalk};
@@ -13,8 +13,8 @@ use crate::engine::util::text::Plain;
 use crate::sys::Vec;
 
 impl<'b> Compiler<'_, 'b> {
-    /// Begins `walk` with the variable `name` of the kernel that the start of `path` says. Returns
-    /// the members behind it.
+    /// Begins `walk` with the kernel variable `name`, and the CPU that the start of `path` may
+    /// select. Returns the members behind it.
     #[inline(never)]
     pub(super) fn variable<'p>(
         &mut self,
@@ -75,8 +75,8 @@ impl<'b> Compiler<'_, 'b> {
 }
 
 impl Compiler<'_, '_> {
-    /// Returns the address of the variable whose symbol is `name` and `path` together: clang so calls
-    /// the static variables of functions, `FUNCTION.VARIABLE`. `None` if there is none.
+    /// Returns the address of the symbol `name.path`, as clang calls static variables of functions:
+    /// `FUNCTION.VARIABLE`. `None` if there is none.
     fn dotted(&mut self, name: Span<'_>, path: Span<'_>) -> Result<Option<u64>, Error> {
         if path.first() != Some(b'.') || path.find(b'[').is_some() {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// Returns the refusal of members of a variable of which no type is known.
+/// Returns the refusal of members of a variable without a known type.
 #[cold]
 #[inline(never)]
 fn no_type(name: Span<'_>, path: Span<'_>) -> Error {
@@ -115,7 +115,7 @@ fn no_type(name: Span<'_>, path: Span<'_>) -> Error {
     }
 }
 
-/// Returns the refusal of a per-CPU variable of no CPU.
+/// Returns the refusal of a per-CPU variable without a CPU.
 #[cold]
 #[inline(never)]
 fn which_cpu(name: Span<'_>, path: Span<'_>, value: Option<BtfValue<'_>>) -> Error {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Works out what the bytes of a structure mean, by BTF.
+//! Makes the shape of a structure that is recorded as bytes, from BTF.
 //!
-//! Nested structures and arrays are followed on a list of their own, not by recursion, to
-//! [`MAX_DEPTH`]; [`MAX_PARTS`] bounds how much of a structure is shown, and
-//! [`MAX_STRUCTURE`] how much of it is recorded.
+//! Nested structures and arrays are followed with an explicit stack, up to [`MAX_DEPTH`];
+//! [`MAX_PARTS`] bounds how much of a structure is shown, and [`MAX_STRUCTURE`] how much of it is
+//! recorded.
 
 use crate::engine::program::btf::parts::{DeclaredMember, Scalar};
 use crate::engine::program::btf::BtfValue;
@@ -22,8 +22,8 @@ const MAX_DEPTH: usize = 8;
 /// Most elements of an array that are shown.
 const MAX_ELEMENTS: u32 = 16;
 
-/// Most members and elements that are looked at. Members without a name may have many of these
-/// each, and yet nothing that is shown.
+/// Most members and elements that are visited. Anonymous members may contain many that are not
+/// shown.
 const MAX_STEPS: usize = 4096;
 
 /// Most names of enumerations.
@@ -32,17 +32,18 @@ const MAX_ENUMERATORS: usize = 512;
 /// Most bytes of names.
 const MAX_NAMES: usize = 32 << 10;
 
-/// Where those of enumerations end: members have names behind it.
+/// Limit for names of enumerations; the bytes behind it are left for members.
 const MAX_ENUMERATOR_NAMES: usize = 16 << 10;
 
-/// What is being followed.
+/// A structure or array on the stack.
 struct ShapeLevel<'a> {
     of: ShapeLevelOf<'a>,
-    /// The next member or element.
+    /// The index of the next member or element.
     next: u32,
-    /// Where it begins, in bits.
+    /// Its offset in bits.
     base: u32,
-    /// Whether it has an end: members of an anonymous member are those of what it is in.
+    /// Whether it is shown as a level. An anonymous structure is not: its members belong to the
+    /// surrounding one.
     is_shown: bool,
 }
 
@@ -50,7 +51,7 @@ enum ShapeLevelOf<'a> {
     Members(BtfValue<'a>),
     Elements {
         element: BtfValue<'a>,
-        /// Bits of one.
+        /// Bits of an element.
         stride: u32,
         count: u32,
     },
@@ -59,16 +60,16 @@ enum ShapeLevelOf<'a> {
 struct ShapeBuilder<'a> {
     shape: WholeShape,
     levels: Vec<ShapeLevel<'a>>,
-    /// The enumerations whose names are there, with the first and the number.
+    /// Enumerations whose names are stored, with index of the first name and number of names.
     enums: Vec<(BtfValue<'a>, u16, u16)>,
-    /// Bits that are recorded.
+    /// Limit in bits of what is recorded.
     limit: u32,
-    /// Members and elements that were looked at.
+    /// Members and elements visited so far.
     steps: usize,
 }
 
-/// Returns the shape of `structure`, the argument `index`; `None` if its size is not known.
-/// `is_change` tells that it is recorded before and after a call.
+/// Returns the shape of `structure`, argument `index`; `None` if its size is unknown. `is_change`
+/// if it is recorded before and after a call.
 #[inline(never)]
 pub(super) fn shape(
     structure: BtfValue<'_>,
@@ -138,7 +139,7 @@ impl<'a> ShapeBuilder<'a> {
         Ok(true)
     }
 
-    /// Ends what is being followed.
+    /// Ends the current level.
     fn close(&mut self) -> Result<(), AllocError> {
         match self.levels.pop() {
             Some(level) if level.is_shown => self.part(b"", PartKind::End),
@@ -160,10 +161,10 @@ impl<'a> ShapeBuilder<'a> {
         self.shape.parts.push(ShapePart { name, kind })
     }
 
-    /// Adds the mark for what is not shown.
+    /// Adds the mark for members that are not shown.
     fn more(&mut self, name: &[u8]) -> Result<(), AllocError> {
         self.shape.is_cut = true;
-        // One is enough.
+        // One mark suffices.
         let last = self.shape.parts.last().map(|part| part.kind);
         match name.is_empty() && last == Some(PartKind::More) {
             true => Ok(()),
@@ -171,7 +172,7 @@ impl<'a> ShapeBuilder<'a> {
         }
     }
 
-    /// Adds `member` of what begins at `base`.
+    /// Adds `member` of the level that begins at `base`.
     fn member(
         &mut self,
         member: DeclaredMember<'a>,
@@ -186,11 +187,11 @@ impl<'a> ShapeBuilder<'a> {
         let Some(value) = member.value else {
             return self.more(name);
         };
-        // Padding has no name.
+        // Padding: a bitfield without a name.
         if name.is_empty() && !is_element && !value.is_structure() {
             return Ok(());
         }
-        // Of all that is behind, one mark.
+        // One mark for all members beyond the limit.
         if at >= self.limit && value.bytes() != Some(0) {
             return self.more(b"");
         }
@@ -252,12 +253,12 @@ impl<'a> ShapeBuilder<'a> {
                 };
                 self.open(of, at, true)
             }
-            // The last member, of any length, is not part of the structure.
+            // A flexible array at the end is not part of the structure.
             _ => self.more(name),
         }
     }
 
-    /// Returns the kind of an enumeration, whose names are added if they are not there.
+    /// Returns the kind of an enumeration, and stores its names on first use.
     fn names_of(&mut self, value: BtfValue<'a>, signed: bool) -> Result<NumberKind, AllocError> {
         let mut known = self.enums.iter();
         let known = known.find(|(known, ..)| known.is_same_type(&value));
@@ -287,13 +288,13 @@ impl<'a> ShapeBuilder<'a> {
         Ok(NumberKind::Enum {
             first,
             count,
-            // Of two names, 1 and 2, nobody knows.
+            // With the values 1 and 2 alone it may be either.
             are_flags: single == others && single > 2,
             signed,
         })
     }
 
-    /// Returns whether all names are at most `most` bytes with `name`.
+    /// Returns whether `name` fits, if all names may take `most` bytes.
     fn has_room(&self, name: &[u8], most: usize) -> bool {
         self.shape.names.len().saturating_add(name.len()) <= most
     }

@@ -2,19 +2,19 @@
 
 //! Makes the path of a file from dentries and mounts, without locks.
 //!
-//! The names are found from the last to the first, and the end of the path is written first. All
-//! memory may change while it is read, or be no memory at all: each read may fail, and the number
-//! of steps is bounded.
+//! The names are found from the last to the first, so the path is written from its end. The memory
+//! may change at any time, and pointers may be invalid: each read may fail, and the number of steps
+//! is bounded.
 
 use super::{PathMembers, PathStart};
 use crate::engine::record::MAX_SIZE;
 use crate::engine::util::digits;
 use crate::sys;
 
-/// Most names of a path, and mounts on its way, that are looked at.
+/// Most names of a path, and mounts on its way.
 const MAX_STEPS: usize = 192;
 
-/// Most mounts of a filesystem that are looked at.
+/// Most mounts of a filesystem that are visited.
 const MAX_MOUNTS: usize = 64;
 
 /// Longest name, `NAME_MAX`.
@@ -24,16 +24,16 @@ const MAX_NAME: u32 = 255;
 const MAX_PATH: usize = 3840;
 const _: () = assert!(MAX_PATH + 128 <= MAX_SIZE);
 
-/// Stands before a path whose beginning is not known.
+/// Replaces the unknown beginning of a path.
 const CUT: &[u8] = b"...";
 
-/// Stands behind the name of a file that has been deleted.
+/// Follows the name of a deleted file.
 const DELETED: &[u8] = b" (deleted)";
 
-/// How often a path is made, if files are renamed meanwhile.
+/// Attempts to make a path while files are renamed.
 const ATTEMPTS: usize = 3;
 
-/// The memory in which the dentries are.
+/// Access to the memory of dentries.
 pub(in crate::engine) trait PathSource {
     /// Returns the address of the current task's `task_struct`.
     fn task(&self) -> u64;
@@ -41,15 +41,15 @@ pub(in crate::engine) trait PathSource {
     /// Reads 1, 2, 4 or 8 bytes at `address`. Returns false if they cannot be read.
     fn bytes<const N: usize>(&self, address: u64, to: &mut [u8; N]) -> bool;
 
-    /// Reads two words and the low half of a third one, which are `offsets` bytes behind `address`.
-    /// Returns false if they cannot be read, or if [`bytes`](Self::bytes) must be tried.
+    /// Reads two words and the low half of a third one, at `offsets` from `address`. Returns false
+    /// if they cannot be read, or if the caller must use [`bytes`](Self::bytes).
     fn three(&self, address: u64, offsets: [u16; 3], to: &mut [u64; 3]) -> bool;
 
-    /// Reads `length` bytes to the end of `to`, and may overwrite what is before them. Returns
-    /// false if they cannot be read, or if [`bytes`](Self::bytes) must be tried.
+    /// Reads `length` bytes to the end of `to`; may overwrite the bytes before them. Returns false
+    /// if they cannot be read, or if the caller must use [`bytes`](Self::bytes).
     fn to_end(&self, address: u64, length: usize, to: &mut [u8]) -> bool;
 
-    /// Reads the word `offset` bytes behind `address`.
+    /// Reads the word at `offset` from `address`.
     #[inline(always)]
     fn word(&self, address: u64, offset: u32) -> Option<u64> {
         let mut word = [0; 8];
@@ -57,7 +57,7 @@ pub(in crate::engine) trait PathSource {
         is_read.then(|| u64::from_le_bytes(word))
     }
 
-    /// Reads four bytes, as [`word`](Self::word).
+    /// Reads four bytes like [`word`](Self::word).
     #[inline(always)]
     fn half(&self, address: u64, offset: u32) -> Option<u32> {
         let mut half = [0; 4];
@@ -65,7 +65,7 @@ pub(in crate::engine) trait PathSource {
         is_read.then(|| u32::from_le_bytes(half))
     }
 
-    /// Reads the word `offset` bytes behind `address`, which is not 0 either.
+    /// Reads the pointer at `offset` from `address`; `None` for a null pointer.
     fn pointer(&self, address: u64, offset: u32) -> Option<u64> {
         self.word(address, offset).filter(|&pointer| pointer != 0)
     }
@@ -107,13 +107,13 @@ pub(in crate::engine) trait PathSource {
     }
 }
 
-/// Writes the path at `address` with a NUL, but for the first `skip` bytes. Returns the number of
-/// bytes; one that is `out.len()` means that it did not fit, whatever the last byte is. Returns
-/// `None` if the file cannot be read.
+/// Writes the path of the object at `address` with a NUL, skipping the first `skip` bytes. Returns
+/// the number of bytes; `out.len()` means that the path did not fit, whatever the last byte is.
+/// Returns `None` if the file cannot be read.
 ///
-/// The path is that by which the current task finds the file, as with `d_path()`. It begins with
-/// `...` if what is above is not known: there are too many directories, one cannot be read, the
-/// filesystem of a dentry is mounted more than once, or files are renamed meanwhile.
+/// As with `d_path()`, the path is relative to the current task's root. It begins with `...` if the
+/// beginning is unknown: there are too many directories, one cannot be read, the filesystem of a
+/// dentry is mounted more than once, or files are renamed meanwhile.
 ///
 /// Context: any.
 #[inline(never)]
@@ -130,7 +130,7 @@ pub(in crate::engine) fn write_path<S: PathSource>(
     let mut attempt = 1usize;
     loop {
         let before = walk.changes();
-        // While something is renamed the counter is odd.
+        // The counters are odd during a rename or a mount change.
         let is_still = attempt < ATTEMPTS && (before.0 | before.1) & 1 == 0;
         let written = walk.write(&file, is_still, skip, out)?;
         if !is_still || walk.changes() == before {
@@ -140,7 +140,7 @@ pub(in crate::engine) fn write_path<S: PathSource>(
     }
 }
 
-/// A dentry, and the `struct vfsmount` by which it is reached; 0 if it is not known.
+/// A dentry, and the `struct vfsmount` of its mount; 0 if unknown.
 #[derive(Clone, Copy, PartialEq)]
 struct WalkedPlace {
     dentry: u64,
@@ -150,19 +150,19 @@ struct WalkedPlace {
 /// The file whose path is written.
 struct WalkedFile {
     place: WalkedPlace,
-    /// The root of its mount; 0 if that is not known.
+    /// The root of its mount; 0 if unknown.
     mount_root: u64,
     parent: u64,
-    /// The root of the current task; zeros if it has none.
+    /// The root of the current task; zeroes if it has none.
     task_root: WalkedPlace,
 }
 
-/// How far the names are written.
+/// The current position on the way up.
 struct WalkedName {
     place: WalkedPlace,
-    /// The root of the mount there.
+    /// The root of the current mount.
     mount_root: u64,
-    /// Steps that may still be made.
+    /// Remaining steps.
     left: usize,
 }
 
@@ -199,7 +199,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         })
     }
 
-    /// Returns what the `struct path` at `address` holds.
+    /// Reads the `struct path` at `address`.
     #[inline(always)]
     fn place(&self, address: u64) -> Option<WalkedPlace> {
         Some(WalkedPlace {
@@ -208,7 +208,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         })
     }
 
-    /// Returns the counters of renames and of changes of mounts.
+    /// Reads the counters of renames and mount changes.
     #[inline(always)]
     fn changes(&self) -> (u32, u32) {
         let read = |address| match address {
@@ -218,7 +218,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         (read(self.of.renames), read(self.of.remounts))
     }
 
-    /// Writes the path once. Unless `is_still` it is marked as one that may be wrong.
+    /// Writes the path once. Unless `is_still`, marks it as possibly wrong.
     #[inline(always)]
     fn write(
         &self,
@@ -228,7 +228,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         out: &mut [u8],
     ) -> Option<usize> {
         let most = out.len().checked_sub(1)?;
-        // As if the path ended at the end.
+        // First as if the path filled `out`.
         let mut written = PathEnd {
             out,
             length: most,
@@ -243,7 +243,7 @@ impl<S: PathSource> PathWalk<'_, S> {
             *out.get_mut(length)? = 0;
             return Some(length.wrapping_add(1));
         }
-        // Now that its length is known.
+        // Write again, now that the length is known.
         out.fill(0);
         let mut written = PathEnd {
             out,
@@ -280,7 +280,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         Some(())
     }
 
-    /// Writes the names up to the root. Returns whether it came there.
+    /// Writes the names up to the root. Returns whether the root was reached.
     #[inline(always)]
     fn names(&self, file: &WalkedFile, out: &mut PathEnd<'_>) -> bool {
         let mut at = WalkedName {
@@ -301,12 +301,12 @@ impl<S: PathSource> PathWalk<'_, S> {
         false
     }
 
-    /// Writes names to the end of `room` as long as nothing about a dentry is unusual, and it is
-    /// not the one at `root`. Returns the number of bytes.
+    /// Writes names to the end of `room`, as long as dentries have the usual form and are not
+    /// `root`. Returns the number of bytes.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn plain_names(&self, at: &mut WalkedName, root: u64, room: &mut [u8]) -> usize {
-        // What may be written before a name: the slash is there, and more.
+        // Bytes before a name that may be overwritten: the slash and more.
         const BEFORE: usize = 8;
         let (Some(near), source) = (self.of.near, self.source) else {
             return 0;
@@ -346,8 +346,8 @@ impl<S: PathSource> PathWalk<'_, S> {
         all.wrapping_sub(room.len())
     }
 
-    /// Writes the next name, or goes on to the mount above. Returns whether all is known where the
-    /// path begins there.
+    /// Writes the next name, or moves to the parent mount. At the end of the way returns whether
+    /// the beginning of the path is known.
     #[inline(always)]
     fn name(&self, at: &mut WalkedName, file: &WalkedFile, out: &mut PathEnd<'_>) -> Option<bool> {
         let (of, source) = (self.of, self.source);
@@ -377,7 +377,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         };
         if parent == dentry {
             if mount != 0 {
-                // It was moved out of what is mounted.
+                // The file was moved out of the mounted directory.
                 return Some(false);
             }
             let Some(found) = self.only_mount(dentry) else {
@@ -399,8 +399,8 @@ impl<S: PathSource> PathWalk<'_, S> {
         None
     }
 
-    /// Returns the mount of the filesystem whose root is `root` in the current task's namespace;
-    /// `None` unless there is one and only one.
+    /// Returns the only mount, in the current task's namespace, of the filesystem with this `root`;
+    /// `None` if there is none or more than one.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn only_mount(&self, root: u64) -> Option<u64> {
@@ -426,7 +426,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         None
     }
 
-    /// Returns whether `dentry` makes its name itself: it is in no directory.
+    /// Returns whether the dentry is outside of any directory, and generates its name.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn has_own_name(&self, dentry: u64) -> Option<bool> {
@@ -434,8 +434,8 @@ impl<S: PathSource> PathWalk<'_, S> {
         Some(operations != 0 && self.source.word(operations, self.of.own_name)? != 0)
     }
 
-    /// Writes the name of a pipe, a socket and of others that no directory has, by the kind of the
-    /// filesystem, as the functions `d_dname` of the kernel make it.
+    /// Writes the name of a pipe, socket or similar file, by its filesystem, like the kernel's
+    /// `d_dname` functions.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn own_name(&self, dentry: u64, out: &mut PathEnd<'_>) -> Option<()> {
@@ -467,7 +467,7 @@ impl<S: PathSource> PathWalk<'_, S> {
                 out.put(b"anon_inode:");
             }
             b"dmabuf" => {
-                // The rest of its name is elsewhere.
+                // The rest of its name is in its dentry.
                 self.put_dentry_name(dentry, out)?;
                 out.put(b".../");
             }
@@ -512,7 +512,7 @@ impl<S: PathSource> PathWalk<'_, S> {
         Some(())
     }
 
-    /// Returns the text to which the word at `address` and `offset` points, without its NUL.
+    /// Returns the string that the word at `offset` from `address` points to, without its NUL.
     fn short_text<'r>(
         &self,
         address: u64,
@@ -536,21 +536,21 @@ impl<S: PathSource> PathWalk<'_, S> {
     }
 }
 
-/// A path of which the end is written already.
+/// A path that is written from its end.
 struct PathEnd<'a> {
     out: &'a mut [u8],
-    /// The length of the path, as far as it is known.
+    /// The length of the path, as far as known.
     length: usize,
-    /// Bytes of it that are before `out`.
+    /// Bytes of the path that are skipped before `out`.
     skip: usize,
-    /// What is before the path does not matter.
+    /// Whether bytes before the path may be overwritten.
     is_moved: bool,
-    /// Bytes that have been written, or left out because they are not in `out`.
+    /// Bytes written so far, including those that fall outside of `out`.
     done: usize,
 }
 
 impl PathEnd<'_> {
-    /// Writes `text` before what is written.
+    /// Prepends `text`.
     fn put(&mut self, text: &[u8]) {
         let (to, left_out) = self.before(text.len());
         let from = text.get(left_out..).unwrap_or_default();
@@ -560,8 +560,8 @@ impl PathEnd<'_> {
         self.done = self.done.saturating_add(text.len());
     }
 
-    /// Returns the room before what is written, as far as the path may get, if more may be written
-    /// there than the path.
+    /// Returns the free room before the path, up to the longest path, if bytes before the path may
+    /// be overwritten.
     #[inline(always)]
     fn room(&mut self) -> Option<&mut [u8]> {
         if !self.is_moved {
@@ -572,8 +572,8 @@ impl PathEnd<'_> {
         self.out.get_mut(end.saturating_sub(may_be)..end)
     }
 
-    /// Writes `/` and the `length` bytes at `address` before what is written. Returns false if
-    /// they cannot be read, or if the path gets too long.
+    /// Prepends `/` and the `length` bytes at `address`. Returns false if they cannot be read, or
+    /// if the path gets too long.
     fn put_name<S: PathSource>(&mut self, source: &S, address: u64, length: usize) -> bool {
         let done = self.done.wrapping_add(length).wrapping_add(1);
         if done > MAX_PATH || !self.put_part(source, address, length) {
@@ -583,7 +583,7 @@ impl PathEnd<'_> {
         true
     }
 
-    /// As [`put_name`](Self::put_name), of which only a part is in the room, or nothing.
+    /// [`put_name`](Self::put_name) for a name that is partly, or completely, outside of `out`.
     #[cold]
     #[inline(never)]
     #[link_section = ".kprobes.text"]
@@ -600,11 +600,11 @@ impl PathEnd<'_> {
         true
     }
 
-    /// Returns the room for the `length` bytes before what is written, as far as they are in
-    /// `out`, and how many at their beginning are not.
+    /// Returns the part of `out` for the next `length` bytes, and how many of these fall outside at
+    /// the beginning.
     fn before(&mut self, length: usize) -> (&mut [u8], usize) {
-        // Where they are in the path; before its first byte, if its length is not known.
-        // CAST: All are far less than 2^63.
+        // Position in the path; negative while its length is unknown.
+        // CAST: All are far below 2^63.
         let end = (self.length as i64).wrapping_sub(self.done as i64);
         let start = end.wrapping_sub(length as i64);
         let skip = self.skip as i64;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The system calls of 32-bit programs, whose numbers are others.
+//! The system calls of 32-bit programs, which have other numbers.
 //!
 //! Made by `tests/gen/compat-calls.awk` of the kernel's tables of system calls: the names of the
 //! 64-bit calls that have the same arguments, by the number of the 32-bit call, from 0 on.
 
 use crate::engine::code::arch::Arch;
 
-/// Of x86, as by `int 0x80`.
+/// x86, `int 0x80`.
 const X86: &str = "\
     restart_syscall exit fork read write open close - creat link unlink execve chdir - mknod \
     chmod - - - lseek getpid mount - - - - ptrace alarm - pause - - - access - - sync kill \
@@ -54,7 +54,7 @@ const X86: &str = "\
     lsm_list_modules mseal setxattrat getxattrat listxattrat removexattrat open_tree_attr \
     file_getattr file_setattr listns rseq_slice_yield fchroot";
 
-/// Of arm64, of programs for AArch32.
+/// arm64, AArch32.
 const ARM64: &str = "\
     restart_syscall exit - read write - close - - - - execve chdir - - - - - - lseek getpid \
     mount - - - - ptrace - - - - - - - - - sync kill - - - dup - times - brk - - - - - acct \
@@ -102,8 +102,8 @@ const ARM64: &str = "\
 /// Types of arguments that a 32-bit program passes in two registers.
 const TWICE_AS_LONG: [&[u8]; 3] = [b"loff_t", b"u64", b"__u64"];
 
-/// Returns the numbers by which 32-bit programs call `name`, a name with the prefix `sys_`, if its
-/// arguments, which have these types, are the same then.
+/// Returns the numbers by which 32-bit programs call `name`, which begins with `sys_`, if its
+/// arguments, whose types are `types`, are the same for them.
 pub(super) fn numbers<'a>(
     name: &'a [u8],
     mut types: impl Iterator<Item = &'a [u8]>,
@@ -120,7 +120,7 @@ pub(super) fn numbers<'a>(
     named.map(|(number, _)| number)
 }
 
-/// Returns the result of a 32-bit call, an error with its sign, from its register.
+/// Returns the result of a 32-bit call; an error is sign-extended.
 ///
 /// Context: any.
 #[inline]

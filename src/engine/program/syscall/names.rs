@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of system calls, by their names in kernels of all times.
+//! The functions of system calls, by their names in current and older kernels.
 
-/// What stands before the name of a call, whose arguments are in the registers that the function
-/// is given.
+/// Prefixes of functions whose argument is a `struct pt_regs`, which has the call's arguments.
 const OF_REGISTERS: [&[u8]; 2] = [b"__x64_sys_", b"__arm64_sys_"];
 
-/// What stands before the name of a call in other functions that serve it, or did.
+/// Prefixes of other functions that serve a system call, or did in older kernels.
 const OF_ARGUMENTS: [&[u8]; 7] = [
     b"__do_sys_",
     b"__se_sys_",
@@ -17,14 +16,12 @@ const OF_ARGUMENTS: [&[u8]; 7] = [
     b"SyS_",
 ];
 
-/// Returns the name of the system call that `function` serves, if its arguments are in the
-/// registers that the function is given.
+/// Returns the system call that `function` serves, if it takes a `struct pt_regs`.
 pub fn served_by(function: &[u8]) -> Option<&[u8]> {
     without(&OF_REGISTERS, function)
 }
 
-/// Returns the name of the system call that may be meant by `function`: all of it, or what is
-/// behind a prefix.
+/// Returns the system call that `function` may mean, with or without a prefix.
 pub fn called(function: &[u8]) -> &[u8] {
     served_by(function)
         .or_else(|| without(&OF_ARGUMENTS, function))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The addresses of sockets that system calls are given, as text.
+//! Socket addresses in system calls, as text.
 //!
 //! Source: `struct sockaddr_in`, `sockaddr_in6`, `sockaddr_un` of the kernel's uapi headers.
 //!
@@ -47,7 +47,7 @@ pub fn put_address(buf: &mut SeqBuf<'_>, bytes: &[u8]) {
 fn put_inet(buf: &mut SeqBuf<'_>, bytes: &[u8]) -> Option<()> {
     let (port, rest) = bytes.split_first_chunk()?;
     let (address, padding) = rest.split_first_chunk()?;
-    // The kernel demands all of the structure.
+    // The kernel requires the whole structure.
     padding.get(..8)?;
     put_ip4(buf, u32::from_be_bytes(*address));
     put_port(buf, *port);

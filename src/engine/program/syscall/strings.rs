@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The strings of an array that is an argument of a system call, as they are copied: each with
-//! its NUL behind it. If the copy does not end in a NUL, the last string was longer, or others
-//! follow it.
+//! The strings of an array argument of a system call, as they are copied: one behind the other,
+//! each with its NUL. If the copy does not end in a NUL, the last string was longer, or more
+//! strings follow.
 
 /// The strings of a copy, and whether each is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

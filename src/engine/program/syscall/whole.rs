@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events of whole system calls, one record for each call: its arguments with the values
-//! that they have in C, its result, and how long it took.
+//! The events of whole system calls, one record for each call: arguments by their C types, result,
+//! and duration.
 
 use super::{Call, Copies, Special, MAX_ARGUMENTS, PROBE_SIZE_U16};
 use crate::engine::code::arch::Arch;
@@ -10,18 +10,17 @@ use crate::engine::program::fetch::{General, Load, LoadOrigin, Program, Store};
 use crate::engine::record::{Class, Field, Layout, Name, ShownMemory, Signature};
 use crate::sys::{AllocError, Box, Vec};
 
-/// The values of a whole call: its arguments, and behind them its result and its duration in
-/// nanoseconds, which is 0 if it is not known. To a program they are registers with these
-/// indices.
+/// The values of a whole call: arguments, result, and duration in nanoseconds, which is 0 if
+/// unknown. Fetch programs read them as registers.
 pub type Values = [u64; WORDS];
 
 /// Most values.
 pub const WORDS: usize = MAX_ARGUMENTS + RESULTS;
 
-/// Fields that are known when a call returns.
+/// Values that are known when a call returns.
 const RESULTS: usize = 2;
 
-/// The calls with an argument that is special, and its index.
+/// Calls with an argument of special memory, and its index.
 const SPECIAL: [(&[u8], u8, Special); 5] = [
     (b"sys_execve", 1, Special::Strings),
     (b"sys_execveat", 2, Special::Strings),
@@ -33,7 +32,7 @@ const SPECIAL: [(&[u8], u8, Special); 5] = [
 /// Calls that do not return to where they were made.
 const ENDLESS: [&[u8]; 3] = [b"sys_exit", b"sys_exit_group", b"sys_rt_sigreturn"];
 
-/// Calls that make a task, which returns from the call as well.
+/// Calls that create a task, which returns from the call, too.
 const TWICE: [&[u8]; 4] = [b"sys_clone", b"sys_clone3", b"sys_fork", b"sys_vfork"];
 
 /// How often a call returns to user space.
@@ -43,12 +42,12 @@ pub enum Returns {
     Never,
     /// To its caller.
     Once,
-    /// Also with 0, in the task that it makes. To its caller it never returns 0.
+    /// Also with 0, in the task that it creates. To its caller it never returns 0.
     Twice,
 }
 
 impl Call {
-    /// Returns how often such a call returns.
+    /// Returns how often the call returns.
     pub fn returns(&self) -> Returns {
         let is_among = |calls: &[&[u8]]| calls.contains(&&*self.name);
         match is_among(&ENDLESS) {
@@ -174,8 +173,8 @@ impl Call {
         Ok((program, layout, copies))
     }
 
-    /// Returns what the argument with this index points to, if it is special, and if it is the
-    /// only memory besides text.
+    /// Returns the type of memory that argument `index` points to, if it is special, and if the
+    /// call has no other memory besides text.
     fn special(&self, index: u8) -> Option<Special> {
         let mut all = SPECIAL.iter();
         let &(_, _, special) = all.find(|(name, at, _)| **name == *self.name && *at == index)?;
@@ -210,7 +209,7 @@ impl Call {
     }
 }
 
-/// Returns the type for an argument whose type in C is `c_type`.
+/// Returns the type of an argument whose C type is `c_type`.
 fn type_of(c_type: &[u8], name: &[u8]) -> Type {
     let signed32: [&[u8]; 9] = [
         b"int",
@@ -245,7 +244,7 @@ fn type_of(c_type: &[u8], name: &[u8]) -> Type {
     } else if unsigned64.contains(&c_type) {
         (Shown::Unsigned, Width::W64)
     } else {
-        // Pointers, `unsigned long`, and what is not known.
+        // Pointers, `unsigned long`, and unknown types.
         (Shown::Hex, Width::W64)
     };
     // Sets of bits.

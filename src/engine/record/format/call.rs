@@ -70,7 +70,7 @@ pub(super) fn write_print_format(
     Ok(())
 }
 
-/// Writes it for a whole call: the arguments, and its results if it returns.
+/// Writes it for a whole call: the arguments, and the results if the call returns.
 fn write_whole(out: &mut dyn Write, layout: &Layout, call: &Signature) -> fmt::Result {
     let is_text = !matches!(call.shown, ShownMemory::Bytes(_));
     out.write_char('"')?;

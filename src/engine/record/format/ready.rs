@@ -6,8 +6,7 @@ use core::fmt::{self, Write};
 
 use crate::engine::record::{Layout, ReadyShape};
 
-/// Writes the lines of the fields. The place and the fault bits, which the kernel's records do not
-/// have, are not among them.
+/// Writes the lines of the fields, without place and fault bits, which the kernel's records lack.
 pub(super) fn write_fields(
     out: &mut dyn Write,
     layout: &Layout,

@@ -8,7 +8,7 @@ use crate::engine::record::{Field, Layout};
 use crate::engine::util::text::OneLine;
 use crate::sys::Vec;
 
-/// Writes the lines of the fields, which have these C `types`.
+/// Writes the lines of the fields, whose C types are `types`.
 pub(super) fn write_fields(out: &mut dyn Write, layout: &Layout, types: &[Vec<u8>]) -> fmt::Result {
     for (field, c_type) in layout.fields.iter().zip(types) {
         let name = OneLine(&field.name);
@@ -53,7 +53,6 @@ pub(super) fn write_print_format(
     Ok(())
 }
 
-/// Returns the conversion of a field.
 pub(in crate::engine) fn conversion(field: &Field, c_type: &[u8]) -> &'static str {
     match c_type {
         _ if field.count.is_some() || field.base.is_text() => "%s",

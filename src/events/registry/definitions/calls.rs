@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events of system calls, which exist from when the module is loaded until it goes.
+//! The events of system calls, which exist while the module is loaded.
 
 use super::Definitions;
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     hit::{
         calls::{CallRecorder, InProgress, WholeCallRecorder},
         plan::Plan,
-        prepared::Prepared,
+        recorder_builder::RecorderBuilder,
     },
     kapi::{
         stack::StackFunction,
@@ -51,21 +51,21 @@ use kernel::{prelude::*, sync::Arc};
 // The removal is dropped before the tables.
 pub(crate) struct SystemCalls {
     pub(super) probes: Set,
-    /// Has room for the probes, so that their removal needs no memory.
+    /// Has memory for removing the probes.
     removal: Removal,
-    /// `None` without events.
+    /// `None` if there are no events.
     tables: Option<CallTables>,
-    /// The limit of what is recorded of an argument, for who asks where there are no events.
+    /// `syscall_user_buf_size`, kept here while there are no events.
     limit: u32,
-    /// The limit of what is recorded of an argument of a whole call.
+    /// `call_string_size`.
     whole_limit: u32,
 }
 
-/// What serves the calls.
+/// The recorders of system calls.
 struct CallTables {
-    /// Those that begin and those that return.
+    /// Entries and returns of calls.
     sides: Arc<Calls<CallRecorder>>,
-    /// Whole calls.
+    /// Whole calls, one record for entry and return.
     whole: Arc<Calls<WholeCallRecorder>>,
     in_progress: Arc<InProgress>,
 }
@@ -93,14 +93,14 @@ impl SystemCalls {
         }
     }
 
-    /// Returns whether one of the events has the names of `definition`.
+    /// Returns whether a system call's event has the names of `definition`.
     pub(super) fn have(&self, definition: &Definition) -> bool {
         let groups = [ProbeKind::Enter, ProbeKind::Call].map(|kind| kind.default_group.as_bytes());
         groups.contains(&&*definition.group) && self.probes.has(definition)
     }
 
-    /// Adds the event of a system call to `refusal`, if the function of `definition` is or was
-    /// that of the call, and does not exist or has not the arguments of the call.
+    /// If `definition` names a function of a system call that does not exist, or lacks the call's
+    /// arguments, adds the call's event to `refusal` as advice.
     #[cold]
     #[inline(never)]
     pub(super) fn advise(&self, refusal: Refusal, definition: &Definition) -> Refusal {
@@ -125,8 +125,7 @@ impl SystemCalls {
         }
     }
 
-    /// Removes all events. Calls may be served until what it returns is dropped, which waits for
-    /// them.
+    /// Removes all events. Calls may be served until the result is dropped, which waits for them.
     pub(super) fn shut_down(&mut self) -> Self {
         let mut all = mem::replace(self, Self::new());
         while let Some(probe) = all.probes.pop() {
@@ -137,8 +136,8 @@ impl SystemCalls {
 }
 
 impl Definitions {
-    /// Makes the events of all system calls, with their files. Returns false if this kernel
-    /// does not describe its system calls.
+    /// Makes the events of all system calls, with their files. Returns false if the kernel does not
+    /// describe its system calls.
     ///
     /// # Errors
     ///
@@ -189,7 +188,8 @@ impl Definitions {
                 let in_progress = tables.in_progress.clone();
                 let about = (copies, returns, number);
                 let recorder = WholeCallRecorder::new(recorder, about, in_progress);
-                // The returns first: of calls in progress only these are seen.
+                // Returns first: otherwise the return of a call in progress comes without its
+                // entry.
                 let sides: &[When] = match returns {
                     Returns::Never => &[When::Enter],
                     Returns::Once | Returns::Twice => &[When::Exit, When::Enter],
@@ -230,7 +230,7 @@ impl Definitions {
         probes: &mut Set,
         (plan, buffer): (&Arc<Plan>, &Arc<Buffer>),
         (call, number, kind, program, layout): (&Call, u32, ProbeKind, Program, Layout),
-        register: impl FnOnce(Prepared) -> Result<Registered>,
+        register: impl FnOnce(RecorderBuilder) -> Result<Registered>,
     ) -> Result {
         let no_memory = |_: Refusal| ENOMEM;
         let prefix: &[u8] = match kind {
@@ -270,7 +270,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Returns the names of the system calls with their numbers, ascending.
+    /// Returns numbers and names of the system calls, ascending.
     ///
     /// # Errors
     ///
@@ -285,13 +285,12 @@ impl Definitions {
         Ok(all)
     }
 
-    /// Returns the number of bytes of user memory that events of calls that begin record of an
-    /// argument, or would, if there were such events.
+    /// Returns the limit of user memory recorded per argument at the entry of a call, in bytes.
     pub(crate) fn call_limit(&self) -> u32 {
         self.calls.limit
     }
 
-    /// Sets that number, for system calls from now on.
+    /// Sets the limit of [`Definitions::call_limit`] for later calls.
     pub(crate) fn set_call_limit(&mut self, limit: u32) {
         self.calls.limit = limit;
         if let Some(tables) = &self.calls.tables {
@@ -299,13 +298,13 @@ impl Definitions {
         }
     }
 
-    /// Returns the number of bytes of user memory that events of whole calls record of an argument,
-    /// or would, if there were such events.
+    /// Returns the limit of user memory recorded per argument of a whole call, in bytes.
     pub(crate) fn whole_call_limit(&self) -> u32 {
         self.calls.whole_limit
     }
 
-    /// Sets that number, at most [`MAX_STRING`](syscall::MAX_STRING), for system calls from now on.
+    /// Sets the limit of [`Definitions::whole_call_limit`] for later calls; at most
+    /// [`MAX_STRING`](syscall::MAX_STRING).
     ///
     /// # Errors
     ///
@@ -324,7 +323,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Returns what was not recorded of system calls.
+    /// Returns how many system calls were not recorded, or not completely.
     pub(crate) fn call_losses(&self) -> CallLosses {
         let Some(tables) = &self.calls.tables else {
             return CallLosses::default();
@@ -340,14 +339,14 @@ impl Definitions {
     }
 }
 
-/// What was not recorded of system calls.
+/// System calls that were not recorded, or not completely.
 #[derive(Default)]
 pub(crate) struct CallLosses {
-    /// 32-bit calls.
+    /// 32-bit calls, which are not recorded.
     pub(crate) skipped: u64,
-    /// Calls whose beginning could not be noted.
+    /// Whole calls whose entry could not be stored.
     pub(crate) not_noted: u64,
-    /// Calls with strings that are cut, as there was no room for long ones.
+    /// Calls with strings that were cut for lack of memory for long ones.
     pub(crate) cut: u64,
     /// Records with an argument whose memory could not be read.
     pub(crate) unread: u64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes the probe of a definition: finds and judges the location, compiles the fetch
-//! arguments, and registers the probe with the kernel.
+//! Makes the probe of a definition: finds and judges the location, compiles the fetch arguments,
+//! and registers the probe.
 
 use super::Definitions;
 use crate::{
@@ -43,19 +43,19 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Most functions of one event in which parameters are looked up by name: each takes a walk
-/// over the kernel's types.
+/// Most functions of one event whose parameters are looked up by name: each lookup walks the
+/// kernel's types.
 const MAX_BY_NAME: usize = 256;
 
-/// About what a definition takes, in bytes.
+/// Memory that a definition takes, in bytes, roughly.
 const MEMORY: usize = 64 << 10;
 
-/// The name of a function, if it is known, and the name of its module, if it is in one.
+/// The name of a function and of its module, as far as known.
 type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
 impl Write<'_> {
-    /// Applies one line. Returns the places of a definition of each of several, of which the probes
-    /// are not made yet.
+    /// Applies one line. If it defines probes at several places, returns the places and makes no
+    /// probe; see [`Write::create_at`].
     #[inline(never)]
     pub(crate) fn line(
         &mut self,
@@ -70,7 +70,7 @@ impl Write<'_> {
             }
         };
         if definition.kind.mechanism == Mechanism::Sender {
-            self.create_receiver(definition)?;
+            self.create_caused_event(definition)?;
             return Ok(Vec::new());
         }
         if definition.place.is_each() {
@@ -80,7 +80,7 @@ impl Write<'_> {
         Ok(Vec::new())
     }
 
-    /// Adds the probe of `command` at one of the places that this means.
+    /// Adds the probe of `command` at one of its places.
     #[inline(never)]
     pub(crate) fn create_at(&mut self, command: &Command, place: Place) -> Result<(), Refusal> {
         let Request::Create(mut one) = parse::request(command, MACHINE)? else {
@@ -90,8 +90,8 @@ impl Write<'_> {
         self.create(command, (one, None))
     }
 
-    /// Adds the probe of `definition`, of the event of that name if there is one after the write,
-    /// else of a new event. A ready-made event has a class of its own.
+    /// Adds the probe of `definition` to the event of its names, which is made if needed. A
+    /// ready-made event brings its own record class.
     #[inline(never)]
     pub(super) fn create(
         &mut self,
@@ -138,7 +138,7 @@ impl Write<'_> {
             });
             definition.check_append(&layout, command, &mut described)?;
         }
-        // As late as in the kernel: what is wrong with the event's name is said first.
+        // As in the kernel, refusals of the event's name come first.
         if let Some(found) = &found {
             found.check_returns(&definition)?;
         }
@@ -158,9 +158,9 @@ impl Write<'_> {
         self.add(probe)
     }
 
-    /// Makes the event of `definition`, of which there are no probes after the write. If it has
-    /// deleted an event of that name, the new one takes over its filters. It gets an id of its own:
-    /// records of the deleted event may be in the buffer, and in the hands of programs.
+    /// Makes the event of `definition`, which has no probes after the write. It takes over the
+    /// filters of a deleted event of the same names, but not its id: records of that may be in the
+    /// buffer, or in user space.
     #[inline(never)]
     pub(super) fn new_event(
         &mut self,
@@ -190,7 +190,7 @@ impl Write<'_> {
 }
 
 impl Definitions {
-    /// Returns each place that `definition` means.
+    /// Returns each place that `definition` matches.
     #[inline(never)]
     fn places(&mut self, definition: &Definition) -> Result<Vec<Place>, Refusal> {
         match definition.kind.mechanism {
@@ -199,8 +199,8 @@ impl Definitions {
         }
     }
 
-    /// Compiles the fetch arguments of `definition`. `found` is its location, `None` if
-    /// its module is not loaded.
+    /// Compiles the fetch arguments of `definition`. `found` is its location, `None` if the module
+    /// is not loaded.
     pub(super) fn compile(
         &mut self,
         definition: &Definition,
@@ -219,7 +219,7 @@ impl Definitions {
         self.compile_in(definition, is_at_entry(definition, found), function)
     }
 
-    /// Compiles the fetch arguments of `definition`, of an event that is at no function.
+    /// Compiles the fetch arguments of `definition`, whose hits are in no known function.
     #[inline(never)]
     pub(super) fn compile_alone(
         &mut self,
@@ -228,8 +228,7 @@ impl Definitions {
         self.compile_in(definition, is_at_entry(definition, None), (None, None))
     }
 
-    /// Compiles the fetch arguments of `definition` in the function with a name and a module,
-    /// if one is known.
+    /// Compiles the fetch arguments of `definition` in the given function, as far as that is known.
     #[inline(never)]
     fn compile_in(
         &mut self,
@@ -243,8 +242,9 @@ impl Definitions {
         })?
     }
 
-    /// Compiles the fetch arguments of `definition` where they mean the same in all functions
-    /// of `groups`. `at` is the column of the first one that depends on the function.
+    /// Compiles the fetch arguments of `definition`, and checks that they mean the same in all
+    /// functions of `groups`. `at` is the column of the first argument that depends on the
+    /// function.
     #[inline(never)]
     fn compile_for_all(
         &mut self,
@@ -269,7 +269,7 @@ impl Definitions {
                 Some(_) => return Err(differs(site.function, at)),
             }
         }
-        // Without functions, the names are unknown.
+        // Without functions, parameters have no names.
         first.map_or_else(|| self.compile_in(definition, true, (None, None)), Ok)
     }
 
@@ -292,8 +292,8 @@ impl Definitions {
         })
     }
 
-    /// Checks that the arguments of `probe` mean the same in the functions of `group` as in
-    /// those that it has.
+    /// Checks that the arguments of `probe` mean the same in the functions of `group` as in its
+    /// present ones.
     pub(super) fn check_parameters(
         &mut self,
         probe: &Probe,
@@ -312,7 +312,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Expands the arguments of `definition` that stand for parameters.
+    /// Expands `$arg*` and the like in `definition`.
     #[inline(never)]
     fn expand(
         &mut self,
@@ -330,7 +330,7 @@ impl Definitions {
         })?
     }
 
-    /// Calls `work` with what is known about the probed location.
+    /// Calls `work` with what is known of the probed location.
     ///
     /// # Errors
     ///
@@ -364,8 +364,8 @@ impl Definitions {
     }
 }
 
-/// Compiles the filter of `file`, if it has one, for records with `layout`. There are no triggers,
-/// or the event could not be deleted.
+/// Compiles the filter of `file`, if any, for records with `layout`. The event has no triggers:
+/// with one, it could not be deleted.
 fn filter_again(file: &EventFile, layout: &Layout) -> Result<Option<Arc<Filter>>, Refusal> {
     let plan = file.plan();
     let Some(filter) = plan.filter() else {
@@ -384,13 +384,13 @@ fn filter_again(file: &EventFile, layout: &Layout) -> Result<Option<Arc<Filter>>
     again.map(Some).map_err(|_| Refusal::new(Kind::NoMemory, 0))
 }
 
-/// Returns whether two programs are the same, with their layouts.
+/// Returns whether two programs and their layouts are equal.
 #[inline(never)]
 fn is_same(one: &(Box<Program>, Layout), other: &(Box<Program>, Layout)) -> bool {
     one == other
 }
 
-/// Returns the refusal of an argument at column `at` that means something else in the function
+/// Returns the refusal of the argument at column `at`, which means something else in the function
 /// at `address`.
 #[cold]
 #[inline(never)]
@@ -405,7 +405,8 @@ fn differs(address: u64, at: usize) -> Refusal {
     }
 }
 
-/// Checks that the kernel keeps all that `program` saves until one of many functions returns.
+/// Checks that the kernel can keep what `program` saves at the entry of one of many functions until
+/// its return.
 ///
 /// # Errors
 ///
@@ -428,8 +429,8 @@ fn check_kept(definition: &Definition, program: &Program) -> Result<(), Refusal>
     )
 }
 
-/// Returns whether `definition` is at a function's entry. `found` is its location, `None`
-/// if its module is not loaded.
+/// Returns whether `definition` is at the entry of a function. `found` is its location, `None` if
+/// the module is not loaded.
 fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
     match (found, &definition.place) {
         (Some(found), _) => found.at_entry,
@@ -437,7 +438,7 @@ fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
     }
 }
 
-/// Returns whether the directory of `definition` would have a file's name.
+/// Returns whether the event's directory would collide with a file.
 pub(super) fn is_taken(definition: &Definition) -> bool {
     let above: [&[u8]; 4] = [b"enable", b"ftrace", b"header_event", b"header_page"];
     let files: [&[u8]; 2] = [b"enable", b"filter"];

@@ -5,13 +5,15 @@
 use crate::{
     engine::{
         definition::ast::{Definition, Deletion},
-        refusal::error::{Error as Refusal, Kind},
+        refusal::{
+            error::{Error as Refusal, Kind},
+            suggest::events::suggest_event,
+        },
         util::text::Plain,
     },
     events::{
         probe::Probe,
         registry::{busy, write::Write},
-        similar::suggest_event,
     },
     sys::Vec,
 };
@@ -21,7 +23,7 @@ use kernel::{prelude::*, sync::Arc};
 const NAMES: usize = 2;
 
 impl Write<'_> {
-    /// Deletes the probes that `deletion` names. An event that is in use must keep a probe.
+    /// Deletes the probes that `deletion` matches. An event that is in use must keep a probe.
     ///
     /// # Errors
     ///
@@ -71,7 +73,7 @@ impl Write<'_> {
             set.delete(index, self.number);
             self.deletes = true;
         }
-        // The latest first, which also keeps the indices of the others.
+        // The latest first, so that the other indices stay valid.
         for &index in new.iter().rev() {
             if let Some(probe) = self.added.take(index) {
                 probe.remove(&mut self.removal);
@@ -80,12 +82,12 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Returns the group that `deletion` means if it names an event without a group: the
-    /// default group if it has such an event, or else the only group that does.
+    /// Returns the group of an event that `deletion` names without a group: the default group if it
+    /// has such an event, otherwise the only group that does.
     ///
     /// # Errors
     ///
-    /// `AMBIGUOUS_EVENT` if there are several groups.
+    /// `AMBIGUOUS_EVENT` if several groups do.
     fn one_group(&self, deletion: &Deletion) -> Result<Option<Vec<u8>>, Refusal> {
         if deletion.group.is_some() {
             return Ok(None);
@@ -126,7 +128,7 @@ impl Write<'_> {
         }
     }
 
-    /// Returns the refusal of `deletion`, which names no probe.
+    /// Returns the refusal of `deletion`, which matches no probe.
     #[cold]
     #[inline(never)]
     fn no_such_event(&self, deletion: &Deletion) -> Refusal {

@@ -2,9 +2,9 @@
 
 //! Probes in modules that are loaded and unloaded.
 //!
-//! The kernel gives up the probes in a module's init function once that has run, and all probes
-//! of a module that is unloaded. They wait until the module is loaded again. Nothing may fail
-//! then, so the memory is allocated in advance.
+//! The kernel gives up the probes in a module's init function when that has run, and all probes of
+//! a module when it is unloaded. They wait until the module is loaded again. Giving up must not
+//! fail, so its memory is allocated in advance.
 
 use super::Definitions;
 use crate::{
@@ -23,8 +23,8 @@ use kernel::{
 };
 
 impl Definitions {
-    /// Registers the probes that wait for the module `name`, which is loaded now, and
-    /// arms those of enabled events.
+    /// Registers the probes that wait for module `name`, which has been loaded, and arms those of
+    /// enabled events.
     ///
     /// Context: process, may sleep.
     #[inline(never)]
@@ -38,7 +38,7 @@ impl Definitions {
                 // The definition names another module.
                 Some((Some(module), _)) if *module != *name => continue,
                 Some(_) => {}
-                // The address was in code that is gone.
+                // The address was in unloaded code.
                 None => continue,
             }
             match self.place_again(&probe, name, arming) {
@@ -54,12 +54,12 @@ impl Definitions {
                 ),
             }
         }
-        // Ends the removal of probes that could not be armed.
+        // Complete the removal of probes that could not be armed.
         self.spares.removal.end();
         self.functions_coming(name, arming);
     }
 
-    /// Registers `probe` in the module `name`; returns `None` if it lies elsewhere.
+    /// Registers `probe` in module `name`; returns `None` if it does not belong there.
     #[inline(never)]
     fn place_again(
         &mut self,
@@ -76,7 +76,7 @@ impl Definitions {
         ) {
             Ok(Some(found)) if found.module() == Some(name) => found,
             Ok(_) => return Ok(None),
-            // A symbol without a module's name may belong to any module.
+            // A symbol without a module name may be in any module.
             Err(_)
                 if definition
                     .place
@@ -94,15 +94,14 @@ impl Definitions {
                 return Err(location::unreported(site.function, at));
             }
         }
-        // Addresses and types may differ from the last time.
+        // Addresses and types may have changed since the last time.
         let (program, layout) = self.compile(definition, Some(&found))?;
         if let Some(index) = layout.difference(&probe.event.format.layout) {
             let at = definition.args.get(index).map_or(at, |arg| arg.at);
             return Err(Refusal::new(Kind::DiffArgType, at));
         }
         let format = probe.event.format.replaced_by(definition, layout)?;
-        // Memory first: a registered probe can then always be removed together with
-        // others.
+        // Allocate first: then a registered probe can always be removed together with others.
         let no_memory = |_| Refusal::new(Kind::NoMemory, at);
         let memory = UniqueArc::new_uninit(GFP_KERNEL).map_err(no_memory)?;
         let all = Iterator::chain(self.set.in_modules(), iter::once(definition.kind));
@@ -120,8 +119,8 @@ impl Definitions {
         Ok(Some(placed))
     }
 
-    /// Unregisters the probes in the init code of the module `name`. That code has run
-    /// and is about to be freed; the probes wait until the module is loaded again.
+    /// Unregisters the probes in the init code of module `name`, which is about to be freed. They
+    /// wait until the module is loaded again.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_live(
@@ -137,8 +136,8 @@ impl Definitions {
         });
     }
 
-    /// Unregisters the probes in the module `name`, which is about to be unloaded. They
-    /// wait until it is loaded again.
+    /// Unregisters the probes in module `name`, which is about to be unloaded. They wait until the
+    /// module is loaded again.
     ///
     /// Context: process, may sleep.
     pub(crate) fn module_going(&mut self, name: &[u8], arming: &Arming) {
@@ -147,15 +146,15 @@ impl Definitions {
         self.functions_going(arming, |owner| owner.module.is_some_and(is(name)));
     }
 
-    /// Unregisters the probes that `which` selects, all of modules, and lets them wait
-    /// again.
+    /// Unregisters the probes that `which` selects, all in modules, and replaces them by waiting
+    /// ones.
     fn take_back(&mut self, which: impl Fn(&Probe) -> bool) {
         // The latest first.
         for index in (0..self.set.len()).rev() {
             let Some(probe) = self.set.get(index).filter(|probe| which(probe)) else {
                 continue;
             };
-            // There is a spare for each.
+            // There is a spare for each probe in a module.
             let Some(spare) = self.spares.probes.pop() else {
                 continue;
             };
@@ -168,14 +167,14 @@ impl Definitions {
     }
 }
 
-/// Returns what tells whether a name is `name`.
+/// Returns a predicate that compares a name with `name`.
 fn is(name: &[u8]) -> impl Fn(&CStr) -> bool + '_ {
     move |other| *other.to_bytes() == *name
 }
 
 impl Definitions {
-    /// Adds the functions of the module `name`, which is loaded now, to the events whose
-    /// patterns select them.
+    /// Adds the functions of module `name`, which has been loaded, to the events whose patterns
+    /// match them.
     fn functions_coming(&mut self, name: &[u8], arming: &Arming) {
         let added = arming.together(|| {
             for index in 0..self.set.len() {
@@ -198,12 +197,13 @@ impl Definitions {
                 core::str::from_utf8(name).unwrap_or("?"),
                 error.to_errno()
             );
-            // What is not added now would be with the next functions of any event.
+            // Remove functions that could not be added; otherwise the next change of any event
+            // would add them.
             self.functions_going(arming, |owner| owner.module.is_some_and(is(name)));
         }
     }
 
-    /// Adds the functions of the module `name` that the patterns of `probe` select.
+    /// Adds the functions of module `name` that the patterns of `probe` match.
     fn add_functions(&mut self, probe: &Probe, name: &[u8]) -> Result<(), Refusal> {
         let definition = probe.definition();
         let (Place::Functions(patterns), Some(functions)) = (&definition.place, probe.functions())
@@ -213,7 +213,7 @@ impl Definitions {
         if !patterns.await_module(name) {
             return Ok(());
         }
-        // They may be known, if the event was defined a moment ago.
+        // They may be there already, if the event was defined while the module was loading.
         functions.remove(&|owner| owner.module.is_some_and(is(name)));
         let groups = source::functions::of_module(patterns, &mut self.names, name)?;
         for group in &groups {
@@ -225,9 +225,9 @@ impl Definitions {
         Ok(())
     }
 
-    /// Removes the functions of the owners that `which` selects from all events.
+    /// Removes the functions of owners that `which` selects from all events.
     fn functions_going(&self, arming: &Arming, which: impl Fn(SitesOwner<'_>) -> bool) {
-        // Only additions can fail.
+        // Removal cannot fail.
         let _ = arming.together(|| {
             for functions in self.set.iter().filter_map(|probe| probe.functions()) {
                 functions.remove(&which);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes the ready-made events: those of a table, when somebody first uses them.
+//! Makes ready-made events from their table, on first use.
 //!
-//! They are events as any other, of an owner of their own: no definition lists or deletes them.
-//! Who defines an event of the same names takes their place, unless they are in use.
+//! They are events like others, with an owner of their own, so that no list of definitions has them
+//! and none deletes them. A definition with the same names replaces a ready-made event, unless that
+//! is in use.
 
 use super::Definitions;
 use crate::{
@@ -23,8 +24,8 @@ use crate::{
 use kernel::prelude::*;
 
 impl Write<'_> {
-    /// Adds the ready-made events that `which` selects, without those whose names are taken, and
-    /// those for which the kernel lacks the tracepoint or a member.
+    /// Adds the ready-made events that `which` selects, except those whose names are taken, and
+    /// those whose tracepoint or structure member the kernel lacks.
     ///
     /// # Errors
     ///
@@ -100,12 +101,12 @@ impl Definitions {
 }
 
 impl Registry {
-    /// Makes the ready-made events that `which` selects, disabled, but for those whose names are
-    /// taken, and those that this kernel cannot have.
+    /// Makes the ready-made events that `which` selects, disabled, except those whose names are
+    /// taken, and those that the kernel does not support.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, `ENOSPC`; `ENODEV` once the module is being unloaded. Then nothing has changed.
+    /// `ENOMEM`, `ENOSPC`; `ENODEV` while the module is unloaded. Then nothing has changed.
     ///
     /// Context: process, may sleep.
     pub(crate) fn make_ready(
@@ -121,8 +122,8 @@ impl Registry {
         made.map_err(|refusal| error_of(&refusal))
     }
 
-    /// Makes the ready-made events to which `text` attaches event probes. An event that cannot be
-    /// made is refused later, as one that does not exist.
+    /// Makes the ready-made events to which the definitions in `text` attach event probes. An event
+    /// that cannot be made is later refused as nonexistent.
     ///
     /// Context: process, may sleep.
     #[inline(never)]
@@ -132,18 +133,18 @@ impl Registry {
             let words = line.text.split(|&byte| lex::is_space(byte));
             let places = words.filter(|word| !word.is_empty()).skip(1);
             for place in places.take_while(|word| !word.contains(&b'=')) {
-                // Then the definitions are not looked at, either.
+                // The definitions will not be applied either.
                 if is_being_killed() {
                     return;
                 }
                 let is_it = |group: &ReadyGroup, row: &ReadyRow| is_named(place, group, row);
-                // What is missing is told when it is looked up.
+                // The lookup of the event reports the failure.
                 let _ = self.make_ready(&is_it, removed);
             }
         }
     }
 
-    /// Calls `each` with the ready-made events that this kernel can have, that nobody has used yet,
+    /// Calls `each` with the ready-made events that have not been made, that the kernel supports,
     /// and whose names are free, until it returns false.
     ///
     /// Context: process, may sleep.
@@ -152,7 +153,7 @@ impl Registry {
             for row in group.events() {
                 let names = (group.name.as_bytes(), row.name.as_bytes());
                 let is_free = !self.events().any(|event| event.names() == names);
-                // Without memory, it is left out.
+                // Without memory, the event is left out.
                 let has_point = || self.definitions.has_point(row).unwrap_or(false);
                 if is_free && has_point() && !each(group, row) {
                     return;
@@ -176,7 +177,7 @@ impl Registry {
     }
 }
 
-/// Returns `definition`, which is that of `row`, with what is derived of the values.
+/// Returns `definition` of `row`, with the row's derived values.
 fn derived(mut definition: Definition, row: &ReadyRow) -> Definition {
     for (argument, field) in definition.args.iter_mut().zip(row.fields()) {
         argument.spec.derived = field.derived;
@@ -184,7 +185,7 @@ fn derived(mut definition: Definition, row: &ReadyRow) -> Definition {
     definition
 }
 
-/// Returns whether `text` is the name of an event, `GROUP.EVENT`, with keys behind it or not.
+/// Returns whether `text` is `GROUP.EVENT`, maybe with keys behind it, and names this event.
 fn is_named(text: &[u8], group: &ReadyGroup, row: &ReadyRow) -> bool {
     let name = text.strip_prefix(group.name.as_bytes());
     let name = name.and_then(|name| name.split_first());

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the probes of an event do on a hit, for all instances.
+//! The active plan of an event, made of its plans in all instances.
 //!
-//! If one instance needs the probes, this is what its plan says, with its buffer: a hit costs
-//! what it costs where there is no other instance. If several do, it is a plan of several, which
-//! lists each instance: the arguments are fetched once, and the record is copied to each buffer.
-//! If all of them only record, tiers for several serve the hit. The top directory is in no way
-//! special.
+//! If one instance needs the probes, its plan is active, with its buffer: a hit costs no more than
+//! without instances. If several do, the active plan is one per instance, which lists each
+//! instance: the arguments are fetched once, and the record is copied to each buffer. If all of
+//! them only record, a fast stage serves the hit. The top directory is an instance like the others.
 //!
-//! A hit reads the plan and the buffer of a recorder one after the other, and fast tiers read
-//! the buffer alone. So a recorder gets another buffer in three steps, each followed by a grace
-//! period: a plan of several, which says itself where to record; the buffer; the final plan.
+//! A hit loads the plan and the buffer of a recorder one after the other, and fast stages load the
+//! buffer only. So a change of the buffer takes three steps, each followed by a grace period: a
+//! plan per instance, which names the buffer itself; the new buffer; the final plan.
 
 use super::Instances;
 use crate::{
@@ -23,26 +22,26 @@ use crate::{
     },
     hit::{
         histograms::ReplacedLists,
-        plan::{Plan, ReplacedPlans, Share},
+        plan::{InstancePlan, Plan, ReplacedPlans},
     },
     kapi::rcu::Replaced,
     sys::Vec,
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// What changes for an event in an instance.
+/// A change of an event's plan in an instance.
 pub(crate) struct Change {
     event: Arc<Event>,
-    /// Its plan there.
+    /// The new plan of the event file.
     plan: Arc<Plan>,
-    /// What the probes do on a hit.
-    active: Share,
-    /// What they do until they have another buffer.
+    /// The new active plan with its buffer.
+    active: InstancePlan,
+    /// The active plan while the buffer changes.
     meanwhile: Option<Arc<Plan>>,
 }
 
 impl Change {
-    fn new(event: &Arc<Event>, plan: Arc<Plan>, active: Share) -> Result<Self> {
+    fn new(event: &Arc<Event>, plan: Arc<Plan>, active: InstancePlan) -> Result<Self> {
         Ok(Self {
             event: event.clone(),
             plan,
@@ -51,13 +50,13 @@ impl Change {
         })
     }
 
-    /// Returns whether it changes nothing.
+    /// Returns whether nothing changes.
     fn is_none(&self) -> bool {
         let now = self.event.active();
         Arc::ptr_eq(&now.plan, &self.active.plan) && Arc::ptr_eq(&now.buffer, &self.active.buffer)
     }
 
-    /// Returns what undoes it, in `instance`.
+    /// Returns the inverse change for `instance`.
     fn undone(&self, instance: InstanceId) -> Result<Self> {
         let now = self.event.active();
         Ok(Self {
@@ -70,19 +69,19 @@ impl Change {
 }
 
 /// Returns the plan that is active between `from` and `to`, if their buffers differ.
-fn between(from: &Share, to: &Share) -> Result<Option<Arc<Plan>>> {
+fn between(from: &InstancePlan, to: &InstancePlan) -> Result<Option<Arc<Plan>>> {
     if Arc::ptr_eq(&from.buffer, &to.buffer) {
         return Ok(None);
     }
-    if to.plan.is_of_several() {
+    if to.plan.is_per_instance() {
         return Ok(Some(to.plan.clone()));
     }
     let mut only = Vec::new();
     only.push(to.clone())?;
-    Plan::of_several(only).map(Some)
+    Plan::per_instance(only).map(Some)
 }
 
-/// Room for what changes replace.
+/// Memory for what changes replace.
 pub(crate) struct Room {
     plans: ReplacedPlans,
     buffers: Replaced<Buffer>,
@@ -91,7 +90,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Makes room for `recorders`, and for the histograms of `events`.
+    /// Allocates memory for `recorders`, and for the histograms of `events`.
     fn new(recorders: usize, events: usize) -> Result<Self> {
         Ok(Self {
             plans: ReplacedPlans::with_room(recorders)?,
@@ -103,35 +102,35 @@ impl Room {
 }
 
 impl Instances {
-    /// Returns what the probes of `event` do on a hit if `plan` returns the plan of each event
-    /// file that needs them; `None` if none does.
+    /// Returns the active plan of `event`, if `plan` returns the plan of each event file that needs
+    /// the probes; `None` if no file does.
     fn needed(
         &self,
         event: &Event,
         plan: impl Fn(InstanceId, &EventFile) -> Option<Arc<Plan>>,
-    ) -> Result<Option<Share>> {
+    ) -> Result<Option<InstancePlan>> {
         let mut needed = Vec::new();
         for (id, instance) in self.iter() {
-            // The event of marks is in one instance only.
+            // The event `print` is in one instance only.
             let Some(file) = event.file(id) else {
                 continue;
             };
             if let Some(plan) = plan(id, &file) {
                 let buffer = instance.buffer.clone();
-                needed.push(Share { buffer, plan })?;
+                needed.push(InstancePlan { buffer, plan })?;
             }
         }
         if needed.len() < 2 {
             return Ok(needed.pop());
         }
-        Ok(Some(Share {
+        Ok(Some(InstancePlan {
             buffer: self.top.buffer.clone(),
-            plan: Plan::of_several(needed)?,
+            plan: Plan::per_instance(needed)?,
         }))
     }
 
-    /// Returns what changes for `event` if its plan in `instance` is `plan`, with which
-    /// it needs the probes if `is_needed`.
+    /// Returns the change of `event` to `plan` in `instance`, with which it needs the probes if
+    /// `is_needed`.
     fn change(
         &self,
         event: &Arc<Event>,
@@ -145,13 +144,13 @@ impl Instances {
         let instance = self.get(instance)?;
         let active = match needed {
             Some(needed) => needed,
-            // What users write is recorded in any case.
-            None if Arc::ptr_eq(event, &instance.marks.event) => Share {
+            // Writes to `trace_marker` are always recorded.
+            None if Arc::ptr_eq(event, &instance.marks.event) => InstancePlan {
                 buffer: instance.buffer.clone(),
                 plan: plan.clone(),
             },
-            // With the buffer as it is: most often the same instance needs it the next time.
-            None => Share {
+            // Keep the buffer: usually the same instance enables the event next.
+            None => InstancePlan {
                 buffer: event.active().buffer,
                 plan: self.off.clone(),
             },
@@ -159,8 +158,8 @@ impl Instances {
         Change::new(event, plan, active)
     }
 
-    /// Returns what changes for the events that `which` selects once they are enabled or
-    /// disabled in `instance`, and what undoes that. It is nothing for most events.
+    /// Returns the changes that enable or disable the events that `which` selects in `instance`,
+    /// and the inverse changes. Most events need none.
     pub(crate) fn switched(
         &self,
         instance: InstanceId,
@@ -181,7 +180,7 @@ impl Instances {
         Ok((changes, undone))
     }
 
-    /// Returns what changes for all events once there is no `instance`.
+    /// Returns the changes of all events when `instance` is removed.
     pub(crate) fn without(&self, instance: InstanceId) -> Result<Vec<Change>> {
         let gone = &self.get(instance)?.buffer;
         let mut changes = Vec::new();
@@ -189,7 +188,7 @@ impl Instances {
             let now = event.active();
             let is_elsewhere = !Arc::ptr_eq(&now.buffer, gone);
             let is_off = Arc::ptr_eq(&now.plan, &self.off);
-            if is_elsewhere && (is_off || !now.plan.is_of_several()) {
+            if is_elsewhere && (is_off || !now.plan.is_per_instance()) {
                 continue;
             }
             let needed = self.needed(event, |other, file| {
@@ -197,7 +196,7 @@ impl Instances {
             })?;
             let active = match needed {
                 Some(needed) => needed,
-                None => Share {
+                None => InstancePlan {
                     buffer: self.top.buffer.clone(),
                     plan: self.off.clone(),
                 },
@@ -208,8 +207,8 @@ impl Instances {
         Ok(changes)
     }
 
-    /// Returns what changes in `instance` for events whose plans there are made of something
-    /// else: each is passed with what changes the parts of its plan.
+    /// Returns the changes in `instance` for `events`, each of which comes with a function that
+    /// changes the parts of its plan.
     ///
     /// # Errors
     ///
@@ -230,7 +229,7 @@ impl Instances {
         Ok(changes)
     }
 
-    /// Returns what undoes `changes` in `instance`, before they are made.
+    /// Returns the inverse of `changes` in `instance`. Call it before they are made.
     ///
     /// # Errors
     ///
@@ -243,7 +242,7 @@ impl Instances {
         Ok(undone)
     }
 
-    /// Makes `changes` in `instance`.
+    /// Applies `changes` in `instance`.
     ///
     /// # Errors
     ///
@@ -259,7 +258,7 @@ impl Instances {
         Ok(())
     }
 
-    /// Makes room for what `changes` replace.
+    /// Allocates memory for what `changes` replace.
     ///
     /// # Errors
     ///
@@ -274,15 +273,14 @@ impl Instances {
         }
         let set = self.next_change();
         for change in changes {
-            change.event.in_change.put_in(set);
+            change.event.last_change.set(set);
         }
         let probes = probes_in(definitions, set);
-        // One more for marks.
+        // The event `print` needs room, too.
         Room::new(probes.count().saturating_add(1), changes.len())
     }
 
-    /// Makes the changes that undo others. Without memory, it waits for the hits of each probe
-    /// instead.
+    /// Applies inverse changes. Without memory, waits for a grace period for each probe instead.
     pub(crate) fn undo(
         &mut self,
         instance: InstanceId,
@@ -294,8 +292,8 @@ impl Instances {
         }
     }
 
-    /// Makes `changes`, with the `room` for them. Once the lists of `room` are dropped, no probe
-    /// uses what they have.
+    /// Applies `changes`, using the memory of `room`. No probe uses the replaced objects once the
+    /// lists of `room` are dropped.
     pub(crate) fn make_changes(
         &mut self,
         instance: InstanceId,
@@ -310,18 +308,18 @@ impl Instances {
                 file.set_plan(change.plan.clone());
                 file.replace_histograms(&mut room.histograms);
             }
-            let mut share = change.active.clone();
+            let mut active = change.active.clone();
             if let Some(meanwhile) = &change.meanwhile {
-                share.plan = meanwhile.clone();
+                active.plan = meanwhile.clone();
             }
-            change.event.set_active(share);
-            change.event.in_change.put_in(set);
+            change.event.set_active(active);
+            change.event.last_change.set(set);
         }
         for probe in probes_in(definitions, set) {
             probe.set_plan(probe.event.active().plan, &mut room.plans);
         }
         if let Ok(marks) = self.get(instance).map(|instance| &instance.marks) {
-            if marks.event.in_change.is_in(set) {
+            if marks.event.last_change.is(set) {
                 let recorder = marks.recorder.recorder();
                 recorder.set_plan(marks.event.active().plan, &mut room.plans);
             }
@@ -340,7 +338,7 @@ impl Instances {
         let set = self.next_change();
         for change in changes {
             if change.meanwhile.is_some() {
-                change.event.in_change.put_in(set);
+                change.event.last_change.set(set);
                 change.event.set_active(change.active);
             }
         }
@@ -349,16 +347,16 @@ impl Instances {
         }
     }
 
-    /// Returns a new number for a change.
+    /// Returns the number of a new change.
     fn next_change(&mut self) -> u64 {
         self.changes = self.changes.wrapping_add(1);
         self.changes
     }
 }
 
-/// Returns the probes of the events that the change with the number `set` concerns.
+/// Returns the probes of the events that are part of change `set`.
 fn probes_in(definitions: &Definitions, set: u64) -> impl Iterator<Item = &Arc<Probe>> {
     definitions
         .all_probes()
-        .filter(move |probe| probe.event.in_change.is_in(set))
+        .filter(move |probe| probe.event.last_change.is(set))
 }

@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use ferroprobe_engine::engine::hist::{
-    self, AtHand, Decision, Emit, EmittedValues, Existing, HistScope, Histogram, KeySource,
-    KnownHistogram, LinkedRoom, SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
+    self, AtHand, Decision, Emit, EmittedValues, Existing, HistScope, Histogram, InterEventRoom,
+    KeySource, KnownHistogram, SynthField, ValueSort, Values, STACK_DEPTH, TEXT_ROOM,
 };
 use ferroprobe_engine::engine::language::lex::Span;
 use ferroprobe_engine::engine::refusal::error::{Error, Kind};
@@ -139,7 +139,7 @@ impl Emit for Emitter<'_> {
             .push((event, values.iter().collect()));
     }
 
-    fn lend(&self, work: impl FnOnce(&mut LinkedRoom)) -> bool {
+    fn lend(&self, work: impl FnOnce(&mut InterEventRoom)) -> bool {
         work(&mut [u64::MAX; 80]);
         true
     }
@@ -252,7 +252,7 @@ impl Instance {
                     return Ok(());
                 }
                 Decision::Clear { index } => {
-                    self.sets[index].histogram.clear_linked(|| ());
+                    self.sets[index].histogram.clear_inter_event(|| ());
                     return Ok(());
                 }
                 Decision::Share { .. } => panic!("no names"),
@@ -269,7 +269,7 @@ impl Instance {
             let spec = request.spec;
             let tables = PerCpu::new(2, |_| spec.own_table(true)).expect("memory");
             let shared = spec.shared_table(&tables).expect("memory");
-            let made = Histogram::linked(spec, (tables, shared), is_paused).expect("memory");
+            let made = Histogram::inter_event(spec, (tables, shared), is_paused).expect("memory");
             break (made, filter);
         };
         self.sets.push(Set {
@@ -310,17 +310,17 @@ impl Instance {
         let here = unsafe { OnCpu::new(0) };
         for set in self.sets.iter().filter(|set| set.event == event) {
             let histogram = &set.histogram;
-            match histogram.spec().is_linked() {
+            match histogram.spec().is_inter_event() {
                 true => {
                     let in_usecs = histogram.counts_usecs();
                     let time = || Some(Values::number(fields, KeySource::Time, in_usecs));
                     let (hit, emitter) = (&FieldsAtHand(fields), &Emitter(self, histogram));
                     let is_done = self.is_fast.get()
                         && (histogram.stamp(hit, time)
-                            || histogram.update_linked_fast(hit, time, emitter));
+                            || histogram.update_inter_event_fast(hit, time, emitter));
                     match is_done {
                         true => self.fast.set(self.fast.get() + 1),
-                        false => histogram.update_linked(fields, emitter),
+                        false => histogram.update_inter_event(fields, emitter),
                     }
                 }
                 false => histogram.update(fields, &here),

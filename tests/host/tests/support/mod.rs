@@ -6,6 +6,7 @@
 
 pub mod btf;
 pub mod linked;
+pub mod selftests;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use ferroprobe_engine::engine::program::fetch::{
 };
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::refusal::error::Error;
-use ferroprobe_engine::engine::refusal::nearest::Nearest;
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_engine::engine::util::seq_buf::{SeqBuf, TextBuf};
 use ferroprobe_engine::sys;
 
