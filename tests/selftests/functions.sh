@@ -72,8 +72,10 @@ expect_line() {
 	}
 }
 
-# expect_no_line PATTERN FILE
+# expect_no_line PATTERN FILE: fail if a line matches, or there is no such file; - is the
+# standard input.
 expect_no_line() {
+	[ "$2" = - ] || [ -e "$2" ] || fail "no file $2"
 	if grep -E -e "$1" "$2"; then
 		fail "a line of $2 matches: $1"
 	fi
