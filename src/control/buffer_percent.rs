@@ -7,10 +7,7 @@ use crate::{engine::language::setting, instance::Instance};
 use core::fmt;
 use kernel::sync::Arc;
 
-pub(super) const FILE: TextOps<Instance> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Instance> = TextOps::writable(show, store);
 
 fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{}", instance.buffer.percent())

@@ -30,10 +30,7 @@ fn kilobytes(text: &[u8], expects: &str) -> Result<usize, Refusal> {
 }
 
 /// `buffer_size_kb`.
-pub(super) const BUFFER_SIZE: TextOps<Instance> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const BUFFER_SIZE: TextOps<Instance> = TextOps::writable(show, store);
 
 fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     match instance.buffer.kilobytes() {
@@ -49,10 +46,7 @@ fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
 }
 
 /// `per_cpu/cpuN/buffer_size_kb`: the size of that CPU's buffer.
-pub(super) const CPU_BUFFER_SIZE: TextOps<OneCpu> = TextOps {
-    store: Some(store_of_cpu),
-    ..TextOps::shows(show_of_cpu)
-};
+pub(super) const CPU_BUFFER_SIZE: TextOps<OneCpu> = TextOps::writable(show_of_cpu, store_of_cpu);
 
 fn show_of_cpu(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
     let kilobytes = one.instance.buffer.kilobytes_of(one.cpu);
@@ -67,10 +61,8 @@ fn store_of_cpu(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
 
 /// `buffer_subbuf_size_kb`: the size of the sub-buffers. A written size is rounded up to a power of
 /// two of pages.
-pub(super) const SUB_BUFFER_SIZE: TextOps<Instance> = TextOps {
-    store: Some(store_of_sub_buffer),
-    ..TextOps::shows(show_of_sub_buffer)
-};
+pub(super) const SUB_BUFFER_SIZE: TextOps<Instance> =
+    TextOps::writable(show_of_sub_buffer, store_of_sub_buffer);
 
 fn show_of_sub_buffer(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{}", instance.buffer.page_bytes() / 1024)

@@ -8,10 +8,7 @@ use core::fmt;
 use kernel::sync::Arc;
 
 /// The file: the mode, as the kernel's `ftrace_dump_on_oops`, and the number of events.
-pub(super) const FILE: TextOps<Tracer> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Tracer> = TextOps::writable(show, store);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     match tracer.dump_on_oops.get() {

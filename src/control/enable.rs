@@ -13,10 +13,7 @@ use core::{fmt, iter};
 use kernel::{prelude::*, sync::Arc};
 
 /// `events/GROUP/EVENT/enable`.
-pub(super) const OF_EVENT: TextOps<EventMember> = TextOps {
-    store: Some(store_event),
-    ..TextOps::shows(show_event)
-};
+pub(super) const OF_EVENT: TextOps<EventMember> = TextOps::writable(show_event, store_event);
 
 fn show_event(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
     let event = member.event();
@@ -44,10 +41,7 @@ fn store_event(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
 }
 
 /// `events/GROUP/enable`.
-pub(super) const OF_GROUP: TextOps<Members> = TextOps {
-    store: Some(store_group),
-    ..TextOps::shows(show_group)
-};
+pub(super) const OF_GROUP: TextOps<Members> = TextOps::writable(show_group, store_group);
 
 fn show_group(members: &Arc<Members>, out: &mut dyn fmt::Write) -> fmt::Result {
     let registry = members.instance.tracer.registry.lock();
@@ -80,10 +74,7 @@ fn store_group(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
 }
 
 /// `events/enable`.
-pub(super) const OF_ALL: TextOps<Instance> = TextOps {
-    store: Some(store_all),
-    ..TextOps::shows(show_all)
-};
+pub(super) const OF_ALL: TextOps<Instance> = TextOps::writable(show_all, store_all);
 
 fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     let state = {

@@ -18,10 +18,7 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-pub(super) const FILE: TextOps<EventMember> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<EventMember> = TextOps::writable(show, store);
 
 fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
     let Some(event) = member.event() else {

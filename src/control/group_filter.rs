@@ -18,10 +18,7 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-pub(super) const FILE: TextOps<Members> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Members> = TextOps::writable(show, store);
 
 const UNUSED: &str = "\
 ### global filter ###

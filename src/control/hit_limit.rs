@@ -7,10 +7,7 @@ use crate::{engine::language::setting, tracer::Tracer};
 use core::fmt;
 use kernel::sync::Arc;
 
-pub(super) const FILE: TextOps<Tracer> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Tracer> = TextOps::writable(show, store);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{}", tracer.hit_limit.get())

@@ -26,10 +26,7 @@ use kernel::{prelude::*, sync::Arc};
 
 /// `trace_options`: a line for each option, with `no` before those that are
 /// off; writing such a line switches the option.
-pub(super) const TRACE_OPTIONS: TextOps<Instance> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const TRACE_OPTIONS: TextOps<Instance> = TextOps::writable(show, store);
 
 fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     for flag in Flag::ALL {
@@ -95,10 +92,7 @@ impl Logged for Choice {
 }
 
 /// `options/NAME`.
-const ONE_OPTION: TextOps<Choice> = TextOps {
-    store: Some(store_one),
-    ..TextOps::shows(show_one)
-};
+const ONE_OPTION: TextOps<Choice> = TextOps::writable(show_one, store_one);
 
 fn show_one(choice: &Arc<Choice>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(

@@ -38,10 +38,7 @@ fn show_names(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     out.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
-pub(super) const SAVED_CMDLINES_SIZE: TextOps<Instance> = TextOps {
-    store: Some(store_size),
-    ..TextOps::shows(show_size)
-};
+pub(super) const SAVED_CMDLINES_SIZE: TextOps<Instance> = TextOps::writable(show_size, store_size);
 
 fn show_size(_instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{}", commands::size())

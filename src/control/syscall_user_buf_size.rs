@@ -11,10 +11,7 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-pub(super) const FILE: TextOps<Tracer> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Tracer> = TextOps::writable(show, store);
 
 fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     let limit = tracer.registry.lock().definitions.call_limit();

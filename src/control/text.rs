@@ -61,6 +61,17 @@ impl<D> TextOps<D> {
             ends_at_nul: true,
         }
     }
+
+    /// The operations of a file that also stores what is written.
+    pub(crate) const fn writable(
+        show: fn(&Arc<D>, &mut dyn fmt::Write) -> fmt::Result,
+        store: Store<D>,
+    ) -> Self {
+        Self {
+            store: Some(store),
+            ..Self::shows(show)
+        }
+    }
 }
 
 /// A text file, which may be writable.

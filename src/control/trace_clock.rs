@@ -17,10 +17,7 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-pub(super) const FILE: TextOps<Instance> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Instance> = TextOps::writable(show, store);
 
 fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     let chosen = instance.buffer.clock();

@@ -14,10 +14,7 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-pub(super) const FILE: TextOps<Instance> = TextOps {
-    store: Some(store),
-    ..TextOps::shows(show)
-};
+pub(super) const FILE: TextOps<Instance> = TextOps::writable(show, store);
 
 fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
     let mut mask = Mask::new(percpu::cpu_limit()).map_err(|_| fmt::Error)?;

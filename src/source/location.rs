@@ -142,8 +142,7 @@ pub(crate) fn find<'a>(
         };
     };
     if definition.kind.mechanism == Mechanism::Function {
-        let is_own = known.is_some();
-        return Found::entry(definition, address, is_own, names).map(Some);
+        return Found::entry(definition, address, names).map(Some);
     }
     let place = address.wrapping_add(u64::from(offset));
     // An offset from a mark leads into other functions.
@@ -296,15 +295,10 @@ impl Found {
         Ok(())
     }
 
-    /// Returns the entry of the function at `address`; looks its symbol up unless `is_own`. Does
-    /// not judge the instructions, because ftrace knows where it reports entries. If only one place
-    /// is possible, [`Found::open_site`] asks ftrace later.
-    fn entry(
-        definition: &Definition,
-        address: u64,
-        is_own: bool,
-        names: &mut Names,
-    ) -> Result<Self, Refusal> {
+    /// Returns the entry of the function at `address`. Does not judge the instructions, because
+    /// ftrace knows where it reports entries. If only one place is possible, [`Found::open_site`]
+    /// asks ftrace later.
+    fn entry(definition: &Definition, address: u64, names: &mut Names) -> Result<Self, Refusal> {
         let at = definition.place_at;
         if !is_text(address, names)? {
             if let Some(refusal) = not_text(address, at) {
@@ -313,7 +307,7 @@ impl Found {
         }
         let mut symbol = None;
         // Nothing else needs the symbol.
-        if !is_own || types::are_needed(definition) {
+        if types::are_needed(definition) {
             let found = Symbol::boxed(address).map_err(|_| Refusal::new(Kind::NoMemory, at))?;
             symbol = Some(found.ok_or(Refusal::new(Kind::BadProbeAddr, at))?);
         }

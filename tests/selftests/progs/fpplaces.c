@@ -19,7 +19,13 @@
  * With "ends" it tries nothing but the last places of each function, and of those
  * before some system calls, up to the next function: what is taken stays, all of it
  * is armed while the kernel's function tracer traces each next function, and these
- * system calls are made.  The machine must survive it.
+ * system calls are made.  The machine must survive it: on arm64 a breakpoint in
+ * ftrace's pointer before a function would end it.
+ *
+ * "left out" counts the places that were not tried; "hidden by them" those behind a
+ * probe of the kernel's own that was optimised, where the kernel is asked and its
+ * answer not compared with the map; "not traceable" those that we refuse in functions
+ * that the kernel's events refuse as a whole, because ftrace does not trace them.
  *
  * Runs in the tracing directory.  Prints the counts; fails if a difference has
  * no explanation.
