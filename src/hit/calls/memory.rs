@@ -200,7 +200,7 @@ fn copy_address<const SIZE: usize>(to: &mut Copy<'_, SIZE>, from: u64, length: i
     // There is none, as in `send()`.
     let bytes = if from == 0 { &mut [] } else { bytes };
     if !bytes.is_empty() {
-        if !to.bytes(from, length) {
+        if !to.copy_bytes(from, length) {
             return false;
         }
         for (to, from) in bytes.iter_mut().zip(to.get_mut()) {
@@ -273,7 +273,7 @@ fn copy_one<const SIZE: usize>(
 ) -> bool {
     match size {
         // CAST: Lossless.
-        Some(size) => to.bytes(from, (size as usize).min(limit)),
+        Some(size) => to.copy_bytes(from, (size as usize).min(limit)),
         None if limit == 0 => {
             match is_exact {
                 true => to.push(EXACT_MARK),
@@ -281,7 +281,7 @@ fn copy_one<const SIZE: usize>(
             }
             true
         }
-        None if is_exact => match to.string::<true>(from, limit) {
+        None if is_exact => match to.copy_string::<true>(from, limit) {
             UserText::Ascii => true,
             UserText::Fault => false,
             other => {
@@ -289,7 +289,7 @@ fn copy_one<const SIZE: usize>(
                 true
             }
         },
-        None => match to.string::<false>(from, limit) {
+        None => match to.copy_string::<false>(from, limit) {
             UserText::Ascii => true,
             UserText::Fault => false,
             other => {
