@@ -101,7 +101,7 @@ impl Spec {
     }
 
     /// Returns whether the fields that the variables hold are at the same offsets in both layouts.
-    pub fn finds_alike(&self, one: &Layout, other: &Layout) -> bool {
+    pub fn has_same_fields(&self, one: &Layout, other: &Layout) -> bool {
         let is_alike = |index: u8| {
             let index = usize::from(index);
             match (one.fields.get(index), other.fields.get(index)) {
