@@ -152,7 +152,7 @@ impl Write<'_> {
             *definition.group == *group && *definition.event == *name
         };
         let defined = self.all().filter(|probe| !self.removes(&probe.event));
-        let calls = self.registry.definitions.call_probes();
+        let calls = self.registry.definitions.syscall_probes();
         let found = Iterator::chain(defined, calls).find(is_it);
         let Some(found) = found else {
             return Err(self.no_event((group, name), at));
