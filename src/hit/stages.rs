@@ -124,7 +124,7 @@ impl tracepoint::Listener for Recorder {
             (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => {
                 match self.program.reads_no_memory() {
                     true => Use::NoMemory(limit),
-                    false => Use::Some(limit),
+                    false => Use::First(limit),
                 }
             }
         }
