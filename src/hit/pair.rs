@@ -53,7 +53,7 @@ impl Pair {
     }
 
     /// Returns what has begun.
-    pub(crate) fn open(&self) -> &Arc<OpenPairs> {
+    pub(crate) fn open_pairs(&self) -> &Arc<OpenPairs> {
         &self.open
     }
 
