@@ -14,7 +14,7 @@ use kernel::bindings;
 /// Whether the kernel has cgroups.
 pub const EXIST: bool = cfg!(CONFIG_CGROUPS);
 
-/// Most levels below the root.
+/// Maximum number of levels below the root.
 const MAX_LEVELS: usize = 128;
 
 /// Returns the id of the current task's cgroup: what `bpf_get_current_cgroup_id()` returns, the

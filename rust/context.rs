@@ -458,7 +458,9 @@ impl PlainCount {
         Self(arch::plain_count(entry))
     }
 
-    /// Returns whether the context is plain. Call it in the same handler.
+    /// Returns whether the context is plain.
+    ///
+    /// Context: the handler for which [`Self::of`] was called.
     #[inline(always)]
     pub fn is_plain(self) -> bool {
         arch::raw_preempt_count() == self.0 && is_task_plain()

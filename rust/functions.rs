@@ -311,8 +311,8 @@ fn filter(ops: Ops, sites: &mut [c_ulong], remove: bool) -> Result {
 }
 
 impl<H: Handler<Function>> FilterState<H> {
-    /// Notes that `site` has got a handler; there is room.
-    fn begins(&mut self, site: u64) {
+    /// Notes that `site` has its first handler; there is room.
+    fn add_site(&mut self, site: u64) {
         self.sites = self.sites.saturating_add(1);
         if !forget(&mut self.remove, site) {
             // There is room.
@@ -320,8 +320,8 @@ impl<H: Handler<Function>> FilterState<H> {
         }
     }
 
-    /// Notes that `site` has no handler any more.
-    fn ends(&mut self, site: u64) {
+    /// Notes that the last handler of `site` is gone.
+    fn remove_site(&mut self, site: u64) {
         self.sites = self.sites.saturating_sub(1);
         if !forget(&mut self.add, site) {
             // As above.

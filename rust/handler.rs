@@ -2,10 +2,10 @@
 
 //! What serves the hits of a probe, in stages.
 //!
-//! A stage is a function of its own, and the last thing that the stage before it calls. So a first
-//! stage that serves most hits calls nothing, and has no registers to save for what it leaves to
-//! others. The handler numbers its stages, and decides which is first and which lead to others. A
-//! mechanism names the stages that it calls by the constants below.
+//! A stage is a separate function, and the stage before it tail-calls it. So a first stage that
+//! serves most hits calls nothing, and has no registers to save for what it leaves to others. The
+//! handler numbers its stages, and decides which is first and which lead to others. A mechanism
+//! names the stages that it calls by the constants below.
 
 use super::context::OnCpu;
 
@@ -61,7 +61,7 @@ pub const DURATION: u8 = 2;
 pub const WORD_AND_DURATION: u8 = 3;
 /// Serves a hit about which nothing is unusual, and otherwise leads to [`SLOW`].
 pub const SHORT: u8 = 4;
-/// Serves any hit, without an attempt to do that in few instructions.
+/// Serves any hit, and does not try a fast path first.
 pub const SLOW: u8 = 6;
 /// Serves any hit.
 pub const SERVE: u8 = 7;
@@ -83,7 +83,7 @@ pub enum Next {
     /// Nothing.
     Done,
     /// The stage with this number, if the mechanism tells it apart, else [`SERVE`] or [`SLOW`]. It
-    /// should be a constant: the compiler then makes a jump of it.
+    /// should be a constant: the compiler then makes a tail call.
     Stage(u8),
 }
 

@@ -327,7 +327,7 @@ int ferroprobe_functions_register(u32 which, ferroprobe_function_callback callba
  * itself has failed: the callback may then run for good, and the module cannot be unloaded.
  */
 int ferroprobe_functions_unregister(u32 which);
-/* The last that an unloaded module calls: does not return while ftrace may call it. */
+/* To be called last by a module that is unloaded: does not return if ftrace may still call it. */
 void ferroprobe_functions_end(void);
 /* Empties the filter of ops that are not registered. */
 void ferroprobe_functions_forget(u32 which);

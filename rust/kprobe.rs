@@ -137,7 +137,7 @@ pub fn is_breakpoint(address: u64) -> bool {
     !read || arch::is_trap(instruction)
 }
 
-/// Most entries of the kernel's blacklist that are read: a limit for broken lists.
+/// Maximum number of entries of the kernel's blacklist that are read: a limit for broken lists.
 const MAX_BLACKLIST: usize = 100_000;
 
 /// Returns whether `address` is on the kernel's blacklist of kprobes; `None` if the list cannot be
@@ -184,7 +184,7 @@ pub fn is_blacklisted(address: u64) -> Option<bool> {
     None
 }
 
-/// Most kprobes in one list of the kernel's table: a limit for broken lists.
+/// Maximum number of kprobes in one list of the kernel's table: a limit for broken lists.
 const MAX_LIST: usize = 100_000;
 
 /// Returns whether any user's kprobe may be registered at `address`. `false` is certain, and much

@@ -15,7 +15,7 @@ use super::{
 use core::{mem, pin::Pin, slice};
 use kernel::{bindings, ffi::c_int, prelude::*};
 
-/// Most words of data that one call of a function keeps.
+/// Maximum number of words of data that one call of a function keeps.
 pub const MAX_WORDS: usize = extra::FERROPROBE_MAX_DATA_SIZE as usize / mem::size_of::<u64>();
 
 /// Kretprobes as a [`KernelProbe`]; a hit is a return.
@@ -62,8 +62,8 @@ impl<'a> FollowedCall<'a> {
     /// Context: any.
     #[inline(always)]
     pub fn data(self) -> &'a [u64] {
-        // SAFETY: By the type invariant there are so many words, initialised.
-        // `entry_handler` has ended, and no other call has this instance.
+        // SAFETY: By the type invariant there are that many initialised words. `entry_handler` has
+        // ended, and no other call has this instance.
         unsafe { slice::from_raw_parts((*self.instance.as_ptr()).data.as_ptr().cast(), self.words) }
     }
 }

@@ -110,7 +110,7 @@ long ferroprobe_module_names(unsigned long modules, struct ferroprobe_module_nam
 }
 
 /*
- * Each call looks the module up, as it may go between calls.  If it is loaded anew meanwhile, the
+ * Each call looks the module up, as it may go between calls.  If it is loaded again meanwhile, the
  * caller may get functions of both, unless the caller delays the notifications of modules.
  */
 int ferroprobe_each_module_function(unsigned long modules, const char *name, unsigned int from,

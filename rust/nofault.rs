@@ -52,7 +52,7 @@ pub fn read_three(address: u64, offsets: [u16; 3], out: &mut [u64; 3]) -> bool {
     arch::is_kernel_only_far(address) && unsafe { arch::read_three_nofault(address, offsets, out) }
 }
 
-/// Bytes before its range that [`read_to_end`] may write, plus one.
+/// Number of bytes before its range that [`read_to_end`] may write, plus one.
 const BEFORE: usize = 8;
 
 /// Reads the `length` bytes at `address`, at most 64 KiB, to the end of `out`, in whole words; the
@@ -177,7 +177,7 @@ pub fn read_string(address: u64, user: bool, out: &mut [u8]) -> Option<usize> {
     usize::try_from(length).ok()
 }
 
-/// Most bytes of a [`ShortText`], plus one.
+/// Maximum number of bytes of a [`ShortText`], plus one.
 const SHORT: usize = 96;
 
 /// Room for a short string.

@@ -18,7 +18,7 @@ static int at_panic(struct notifier_block *block, unsigned long event, void *mes
 
 static int at_oops(struct notifier_block *block, unsigned long event, void *args)
 {
-	/* Others are breakpoints and the like. */
+	/* Other notifications are breakpoints and the like. */
 	if (event == DIE_OOPS)
 		callback(callback_data, false);
 	return NOTIFY_DONE;

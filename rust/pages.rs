@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 pub use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
-/// Bytes in a word.
+/// Number of bytes in a word.
 const WORD: usize = 4;
 
 /// A number of pages, initially zeroed, each aligned to 4096 bytes.

@@ -47,8 +47,8 @@ const FREE: u64 = 0;
 /// Bit of an owner: the value is being accessed. Addresses of tasks are aligned.
 const BUSY: u64 = 1;
 
-/// Slots that are searched for a task's value, from the one that its address selects. With half of
-/// all slots in use, one search in 2^32 finds no free one.
+/// Number of slots that are searched for a task's value, from the one that its address selects.
+/// With half of all slots in use, one search in 2^32 finds no free one.
 const PROBES: u64 = 32;
 
 impl<T: Send, const COUNT: usize> PerTask<T, COUNT> {

@@ -70,7 +70,7 @@ impl<T: Send + Sync> PerCpu<T> {
     ///
     /// Context: process, may sleep.
     pub fn new(mut init: impl FnMut(u32) -> Result<T>) -> Result<Self> {
-        /// Bytes that are allocated without a check of available memory.
+        /// Number of bytes that are allocated without a check of available memory.
         const FEW: usize = 64 << 10;
 
         // CAST: u32 to usize widens.

@@ -13,7 +13,7 @@ use super::{
 };
 use core::{ffi::c_void, marker::PhantomData, ptr};
 
-/// Bytes of a frame's address.
+/// Number of bytes of a frame's address.
 const FRAME_SIZE: usize = 8;
 
 /// Largest distance of neighbouring functions, in bytes.
@@ -103,7 +103,7 @@ pub struct FrameRoom<'a> {
 impl<'a> From<&'a mut [u8]> for FrameRoom<'a> {
     #[inline(always)]
     fn from(out: &'a mut [u8]) -> Self {
-        // INVARIANT: `out` has so many words.
+        // INVARIANT: `out` has that many words.
         Self {
             to: out.as_mut_ptr().cast(),
             // At most a page.

@@ -15,8 +15,8 @@ use super::{arch, bindings as extra};
 /// The smallest stack of a task, in bytes.
 const SMALLEST: u64 = 16 << 10;
 
-/// Bytes that must be left, besides those for an interrupt. A hit takes at least 1.75 KiB less
-/// until the next check; the rest is for kernel functions that it calls, and a fault there.
+/// Number of bytes that must be left, besides those for an interrupt. A hit takes at least 1.75 KiB
+/// less until the next check; the rest is for kernel functions that it calls, and a fault there.
 /// `qemu/stack-depth` checks that.
 const NEEDED: usize = (5 << 10) + arch::STACK_OF_INTERRUPT;
 

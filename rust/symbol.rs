@@ -25,7 +25,7 @@ pub struct Symbol {
     pub address: u64,
     /// Distance of the address from the symbol, in bytes.
     pub offset: u64,
-    /// Bytes from the symbol to the next one.
+    /// Number of bytes from the symbol to the next one.
     pub size: u64,
     module: Option<(usize, usize)>,
 }

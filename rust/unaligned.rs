@@ -56,7 +56,7 @@ pub fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
 #[inline(always)]
 pub fn copy_slice(to: &mut [u8], from: &[u8]) {
     let length = to.len().min(from.len());
-    // SAFETY: Both have so many bytes, and do not overlap.
+    // SAFETY: Both have that many bytes, and do not overlap.
     unsafe { copy_up(from.as_ptr(), to.as_mut_ptr(), length) };
 }
 

@@ -60,7 +60,7 @@ pub fn half(address: u64) -> Option<u32> {
 fn array<const N: usize>(address: u64) -> Option<[u8; N]> {
     let mut copies = UserCopies::<1, N>::empty();
     let (_, mut copy) = copies.begin([address].into_iter()).next()?;
-    match copy.bytes(address, N) {
+    match copy.copy_bytes(address, N) {
         true => copy.get_mut().first_chunk().copied(),
         false => None,
     }
@@ -194,7 +194,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
     ///
     /// Context: process; does not sleep.
     #[inline(always)]
-    pub fn string<const EXACT: bool>(&mut self, address: u64, limit: usize) -> UserText {
+    pub fn copy_string<const EXACT: bool>(&mut self, address: u64, limit: usize) -> UserText {
         // CAST: Lossless.
         const ODD: usize = extra::FERROPROBE_ODD_TEXT as usize;
         let room = limit.wrapping_add(1).min(SIZE);
@@ -207,7 +207,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
             }
         };
         let Ok(copied) = usize::try_from(copied) else {
-            return self.any_string(address, room);
+            return self.copy_any_string(address, room);
         };
         let is_odd = !EXACT && copied & ODD != 0;
         // INVARIANT: The function has written that many bytes, as there was room for.
@@ -218,10 +218,10 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
         }
     }
 
-    /// [`Copy::string`] in general: at most `room` bytes with the NUL.
+    /// [`Copy::copy_string`] in general: at most `room` bytes with the NUL.
     #[cold]
     #[inline(never)]
-    fn any_string(&mut self, address: u64, room: usize) -> UserText {
+    fn copy_any_string(&mut self, address: u64, room: usize) -> UserText {
         if !self.read(address, room, true) {
             return UserText::Fault;
         }
@@ -236,7 +236,7 @@ impl<const SIZE: usize> Copy<'_, SIZE> {
     ///
     /// Context: process; does not sleep.
     #[inline(always)]
-    pub fn bytes(&mut self, address: u64, count: usize) -> bool {
+    pub fn copy_bytes(&mut self, address: u64, count: usize) -> bool {
         self.read(address, count, false)
     }
 

@@ -28,7 +28,7 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// Bytes of an event's text; the rest is cut.
+/// Number of bytes of an event's text; the rest is cut.
 const ROOM: usize = 4096;
 
 /// Prints the events of an instance.

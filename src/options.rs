@@ -159,7 +159,7 @@ impl DumpOnOops {
     /// Default number of events.
     pub(crate) const DEFAULT: u32 = 100;
 
-    /// Most events.
+    /// Maximum number of events.
     pub(crate) const MOST: u32 = 1000;
 
     /// Makes the setting for the kernel's mode: 1 prints all CPUs, 2 the CPU that oopses, 0 none.

@@ -44,7 +44,7 @@ pub fn has_cgroups() -> bool {
     cgroup::EXIST
 }
 
-/// Bytes that are allocated without a check of available memory.
+/// Number of bytes that are allocated without a check of available memory.
 const FEW: usize = 16 << 10;
 
 /// An array of numbers that begins as zeroes.

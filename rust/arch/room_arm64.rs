@@ -5,8 +5,8 @@
 use super::{super::bindings as extra, machine::current};
 use core::arch::asm;
 
-/// Bytes that an interrupt takes on a task's stack, before it switches to its own stack and when it
-/// returns.
+/// Number of bytes that an interrupt takes on a task's stack, before it switches to its own stack
+/// and when it returns.
 pub(in super::super) const STACK_OF_INTERRUPT: usize = 1536;
 
 /// Further bytes that a nested interrupt takes on the interrupt stack, on top of a softirq,

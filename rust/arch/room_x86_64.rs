@@ -8,8 +8,8 @@ use super::{
 };
 use core::arch::asm;
 
-/// Bytes that an interrupt takes on a task's stack, beyond what is reserved for faults: none, as it
-/// has its own stack.
+/// Number of bytes that an interrupt takes on a task's stack, beyond what is reserved for faults:
+/// none, as it has its own stack.
 pub(in super::super) const STACK_OF_INTERRUPT: usize = 0;
 
 /// Returns whether `needed` bytes are left on the current stack; false for an unknown stack.

@@ -58,9 +58,9 @@ void ferroprobe_stack_learn(u64 trampoline)
 
 /*
  * Returns whether more frames follow the current one, without unwinding further: the current frame
- * is that of a function, not that of the kernel's entry code.
+ * belongs to a function, not to the kernel's entry code.
  */
-static __always_inline bool is_inside(const struct unwind_state *state)
+static __always_inline bool has_more_frames(const struct unwind_state *state)
 {
 #ifdef CONFIG_UNWINDER_ORC
 	return state->stack_info.type == STACK_TYPE_TASK &&
@@ -76,7 +76,7 @@ static __always_inline bool is_full(struct frames *frames, bool is_put,
 {
 	if (likely(frames->count < frames->room))
 		return false;
-	frames->is_cut = !is_put || is_inside(state);
+	frames->is_cut = !is_put || has_more_frames(state);
 	return frames->is_cut;
 }
 

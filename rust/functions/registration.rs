@@ -170,7 +170,7 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
             choose_way(link);
             first.store(ptr::from_ref(link).cast_mut(), Ordering::Release);
             if next.is_null() {
-                state.begins(link.site);
+                state.add_site(link.site);
             }
         }
     }
@@ -210,7 +210,7 @@ impl<H: Handler<Function>> FunctionRegistration<H> {
             }
             // SAFETY: As above.
             match unsafe { first.load(Ordering::Relaxed).as_ref() } {
-                None => state.ends(link.site),
+                None => state.remove_site(link.site),
                 Some(first) => {
                     choose_way(first);
                 }

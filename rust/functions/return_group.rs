@@ -52,7 +52,7 @@ use kernel::{
     types::Opaque,
 };
 
-/// Words of a `struct fprobe`.
+/// Number of words of a `struct fprobe`.
 // CAST: Lossless.
 const WORDS: usize = (extra::FERROPROBE_FPROBE_SIZE as usize).div_ceil(8);
 
@@ -79,10 +79,11 @@ type ExitCallback = unsafe extern "C" fn(
 pub(super) struct ReturnServer<H: ReturnHandler> {
     pub(super) handler: H,
     pub(super) serving: Arc<Serving>,
-    /// Words of data that each call keeps for the handler.
+    /// Number of words of data that each call keeps for the handler.
     pub(super) words: usize,
-    /// The first word of the data of its calls, before those. When an fprobe ends, calls that it
-    /// follows still have its address, at which there may be another one when they return.
+    /// The first word of the data of each call, before the handler's. It tells apart the fprobes
+    /// that have had the same address: a call that one of them follows may return when another one
+    /// is there.
     pub(super) tag: u64,
     /// Hits that could not be served, besides those that the handler counts.
     pub(super) missed: AtomicU64,

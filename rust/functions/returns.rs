@@ -23,7 +23,7 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// Most words of data that one call of a function keeps; the kernel keeps one more.
+/// Maximum number of words of data that one call of a function keeps; the kernel keeps one more.
 // CAST: Lossless.
 pub const MAX_RETURN_WORDS: usize = extra::FERROPROBE_FPROBE_WORDS as usize - 1;
 

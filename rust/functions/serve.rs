@@ -35,7 +35,7 @@ impl<H: Handler<Function>> Functions<H> {
             (&*data, &*regs.cast::<FunctionRegs>())
         };
         let on_cpu = Unpreempted::begin();
-        // What is needed behind a call would have to be saved: so each call is the last.
+        // Each call is a tail call: anything needed after it would have to be saved on the stack.
         match this.table.get(&on_cpu.here()).find(site as u64) {
             Some(first) => Self::serve_from(first, regs, on_cpu),
             None => this.search(site as u64, regs, on_cpu),
@@ -138,7 +138,7 @@ fn serve_several<H: Handler<Function>>(first: &Link<H>, regs: &FunctionRegs, on_
     let mut link = Some(first);
     while let Some(this) = link {
         count(this, &on_cpu.here());
-        // SAFETY: With `false` it is not ended.
+        // SAFETY: With `false`, the call does not end `on_cpu`.
         serve(this, regs, unsafe { on_cpu.handed_over() }, false);
         // SAFETY: As in `entered`.
         link = unsafe { this.next.load(Ordering::Relaxed).as_ref() };

@@ -4,7 +4,7 @@
 
 use crate::kapi::handler::{Handler, Hits};
 
-/// Most arguments of a tracepoint.
+/// Maximum number of arguments of a tracepoint.
 pub const MAX_ARGUMENTS: usize = 12;
 
 /// The arguments of a hit, in order. Bits beyond an argument's type are undefined.
@@ -38,11 +38,11 @@ impl Hits for Only {
 pub enum Use {
     /// None.
     Nothing,
-    /// One, with this index.
+    /// Only the one with this index.
     One(usize),
-    /// Some of the first ones; this many suffice.
-    Some(usize),
-    /// Like `Some`; the stage [`NO_MEMORY`](crate::kapi::handler::NO_MEMORY) comes first.
+    /// Only some of the first ones, of which there are this many.
+    First(usize),
+    /// Like `First`; the stage [`NO_MEMORY`](crate::kapi::handler::NO_MEMORY) comes first.
     NoMemory(usize),
 }
 

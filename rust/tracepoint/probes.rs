@@ -65,8 +65,8 @@ impl<H: Listener> PointRegistration<H> {
             Use::One(2) => Self::one::<2> as *mut c_void,
             Use::One(index) if index < IN_REGISTERS => Self::few::<true> as *mut c_void,
             Use::NoMemory(count) if count <= IN_REGISTERS => Self::few::<true> as *mut c_void,
-            Use::Some(count) if count <= IN_REGISTERS => Self::few::<false> as *mut c_void,
-            Use::One(_) | Use::NoMemory(_) | Use::Some(_) => Self::many as *mut c_void,
+            Use::First(count) if count <= IN_REGISTERS => Self::few::<false> as *mut c_void,
+            Use::One(_) | Use::NoMemory(_) | Use::First(_) => Self::many as *mut c_void,
         }
     }
 
@@ -157,7 +157,7 @@ impl<H: Listener> PointRegistration<H> {
         let next = match handler.uses() {
             Use::Nothing => this.first_at_stub::<BARE, EACH_BARE>(0, here),
             Use::One(index) => this.first_at_stub::<WORD, EACH_WORD>(arguments.get(index), here),
-            Use::Some(_) | Use::NoMemory(_) => Next::Stage(handler.begins_with()),
+            Use::First(_) | Use::NoMemory(_) => Next::Stage(handler.begins_with()),
         };
         let next = match next {
             Next::Stage(FILTER) => Handler::<Any>::run::<FILTER>(handler, arguments, here),

@@ -125,7 +125,7 @@ pub enum When {
 
 /// The state that the handlers of a table share.
 pub struct CallsShared {
-    /// Most bytes of user memory to copy per argument.
+    /// Maximum number of bytes of user memory to copy per argument.
     limit: AtomicU32,
     counters: PerCpu<[Counter; COUNTERS]>,
 }

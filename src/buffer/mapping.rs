@@ -45,7 +45,7 @@ pub(super) struct Mapping {
 struct CurrentMapping {
     /// Its id: its index in the mapping, without the description.
     id: u32,
-    /// Bytes of data in it.
+    /// Number of bytes of data in it.
     bytes: u32,
     /// Events that were lost before it.
     lost: u64,

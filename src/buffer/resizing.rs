@@ -13,7 +13,7 @@ use crate::{
 use core::sync::atomic::Ordering;
 use kernel::{prelude::*, sync::Arc};
 
-/// Bytes of the largest sub-buffer.
+/// Number of bytes of the largest sub-buffer.
 pub(crate) const MAX_SUB_BUFFER: usize = 128 * SUB_BUFFER;
 
 impl Buffer {

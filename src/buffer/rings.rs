@@ -37,7 +37,7 @@ pub(super) struct RingSet {
     /// Each CPU's ring.
     here: ring::Rings<Pages, Hands>,
     pub(super) clock: Clock,
-    /// Bytes of a sub-buffer.
+    /// Number of bytes of a sub-buffer.
     pub(super) sub_buffer: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use core::mem::ManuallyDrop;
 use kernel::prelude::*;
 
-/// Words of the longest payload.
+/// Number of words of the longest payload.
 const ROOM: usize = if MAX_PAGE_BYTES < 8192 {
     MAX_PAGE_BYTES / WORD
 } else {

@@ -16,7 +16,7 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// Bytes of the smallest sub-buffer.
+/// Number of bytes of the smallest sub-buffer.
 const PAGE: usize = 4096;
 
 /// The values that the size files accept.

@@ -35,7 +35,7 @@ use kernel::{
     uaccess::UserSliceReader,
 };
 
-/// Bytes of text that are made ahead of the reader.
+/// Number of bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
 
 /// Replaces the rest of a histogram that is removed between two reads.

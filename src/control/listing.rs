@@ -17,7 +17,7 @@ use crate::{
 use core::fmt::{self, Write as _};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
-/// Bytes of text that are made ahead of the reader.
+/// Number of bytes of text that are made ahead of the reader.
 const AHEAD: usize = 16 * 1024;
 
 /// The text of one open file.

@@ -24,10 +24,10 @@ use crate::{
 use core::fmt;
 use kernel::sync::Arc;
 
-/// Most beginnings of a pair that are shown.
+/// Maximum number of beginnings of a pair that are shown.
 const MOST_SHOWN: usize = 100;
 
-/// Most bytes of a number, shown as a symbol with offset and module.
+/// Maximum number of bytes of a number, shown as a symbol with offset and module.
 const LONGEST: usize = 768;
 
 /// Keys are shown as pointers below this number.
@@ -55,9 +55,9 @@ fn show_pair(
     let Some(pair) = probe.pair() else {
         return Ok(());
     };
-    let open = pair.open().beginnings().open(MOST_SHOWN);
+    let open = pair.open_pairs().beginnings().open(MOST_SHOWN);
     let open = open.map_err(|_| fmt::Error)?;
-    let counts = pair.open().counts();
+    let counts = pair.open_pairs().counts();
     let definition = probe.definition();
     writeln!(
         out,
@@ -95,7 +95,7 @@ fn show_pair(
                 },
             }
         }
-        for field in pair.open().begun() {
+        for field in pair.open_pairs().begun() {
             write!(out, " {}=", Plain(probe.begun_name(field.index)))?;
             show_value(field, one, out, &mut names)?;
         }

@@ -61,7 +61,10 @@ fn store(data: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
                         .into());
                 }
                 let mut registry = data.registry.lock();
-                return Err(registry.definitions.no_symbol(refusal, place).into());
+                return Err(registry
+                    .definitions
+                    .add_similar_names(refusal, place)
+                    .into());
             }
         },
     };

@@ -49,7 +49,7 @@ pub(crate) struct OpenPipeRaw {
 /// The size of a sub-buffer is a multiple of this number of bytes.
 const BLOCK: usize = 256;
 
-/// Bytes that are allocated without a check of available memory.
+/// Number of bytes that are allocated without a check of available memory.
 const FEW: usize = 16 << 10;
 
 /// The rest of a sub-buffer after a short read.

@@ -92,7 +92,7 @@ fn truncate_enabled(instance: &Arc<Instance>) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Most words of a write other than `GROUP:EVENT`: each takes a pass over all events.
+/// Maximum number of words of a write other than `GROUP:EVENT`: each takes a pass over all events.
 const MAX_WIDE: usize = 1024;
 
 /// Applies the words of `text` in `instance`, all or nothing.

@@ -48,7 +48,7 @@ pub(super) const SYSCALL_STATS: TextOps<Tracer> = TextOps::shows(show_syscalls);
 fn show_syscalls(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     out.write_str("# event call hits recorded filtered off lost too-large missed state\n")?;
     let registry = tracer.registry.lock();
-    for probe in registry.definitions.call_probes() {
+    for probe in registry.definitions.syscall_probes() {
         if probe.is_armed() || probe.counts().hits.hits() > 0 {
             row(probe, out)?;
         }

@@ -198,10 +198,10 @@ pub(crate) fn copy(text: &[u8], to: &mut ReadTo<'_>, offset: &mut i64) -> Result
     Ok(length)
 }
 
-/// Most bytes of one write.
+/// Maximum number of bytes of one write.
 const MAX_WRITE: usize = 1 << 20;
 
-/// Bytes of a write that are copied without a check of available memory.
+/// Number of bytes of a write that are copied without a check of available memory.
 const SHORT: usize = 16 << 10;
 
 /// Passes the whole write of a user to `store`, and logs a refusal in `tracer`.

@@ -25,7 +25,7 @@ use kernel::{
     uaccess::UserSliceReader,
 };
 
-/// Most bytes of text that are made at once.
+/// Maximum number of bytes of text that are made at once.
 const CHUNK: usize = 16 * 1024;
 
 /// The file whose events are rendered by `R`.

@@ -19,31 +19,31 @@
 use crate::engine::util::sort;
 use crate::sys::{self, AllocError, AtomicU64, OnCpu, PerCpu, PublishedWord, Vec, Zeroed};
 
-/// Most keys of a pair.
+/// Maximum number of keys of a pair.
 pub const MAX_PAIR_KEYS: usize = 2;
 
 /// The keys of a pair; 0 for missing ones.
 pub type PairKeys = [u64; MAX_PAIR_KEYS];
 
-/// Words of a slot before its values: the keys and the time.
+/// Number of words of a slot before its values: the keys and the time.
 const BEFORE_VALUES: usize = MAX_PAIR_KEYS + 1;
 
-/// Most values of a beginning, in words.
+/// Maximum number of values of a beginning, in words.
 pub const MAX_PAIR_WORDS: usize = 24;
 
-/// Words of a text value, with its NUL.
+/// Number of words of a text value, with its NUL.
 pub const PAIR_TEXT_WORDS: usize = 8;
 
 /// Room for beginnings, if the definition does not set it.
 pub const DEFAULT_PAIRS: usize = 4096;
 
-/// Slots of a bucket: the bytes of a word.
+/// Number of slots of a bucket: the bytes of a word.
 const BUCKET: usize = 8;
 
 /// Buckets in which a key may be.
 const NEIGHBOURS: usize = 2;
 
-/// Slots in which a key may be.
+/// Number of slots in which a key may be.
 const SLOTS: usize = NEIGHBOURS * BUCKET;
 
 /// 1 in each byte of a word.

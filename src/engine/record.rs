@@ -43,11 +43,11 @@ pub const PROBE_WORDS: usize = PROBE_SIZE / 4;
 /// `__probe_ret_ip`.
 pub const RETURN_SIZE: usize = 24;
 
-/// Most bytes of fixed-size arguments.
+/// Maximum number of bytes of fixed-size arguments.
 pub const MAX_ARGS_SIZE: usize = 3072;
 
-/// Most bytes of a record. Fits, with its event header and a comm note, into the smallest
-/// sub-buffer of the ring.
+/// Maximum number of bytes of a record. A record of this size fits, with its event header and a
+/// comm note, into the smallest sub-buffer.
 pub const MAX_SIZE: usize = 4032;
 
 /// The common header of a record.

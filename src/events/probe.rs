@@ -271,8 +271,8 @@ impl Probe {
         self.placed.as_ref()?.source().caused_event()
     }
 
-    /// Returns whether it belongs to a synthetic event.
-    pub(super) fn is_emitted(&self) -> bool {
+    /// Returns whether it is the probe of a synthetic event that an action emits.
+    pub(super) fn is_of_emitted_event(&self) -> bool {
         self.caused_event()
             .is_some_and(|caused_event| caused_event.is_used())
     }

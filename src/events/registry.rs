@@ -225,7 +225,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; nothing has changed then.
+    /// `ENOMEM`; on an error nothing has changed.
     fn switch_off(
         &self,
         instance: InstanceId,
@@ -400,7 +400,7 @@ impl Registry {
     /// Disables and logs each event with a probe that was hit more than `limit` times per second on
     /// one CPU, and the event probes attached to it. Returns whether a probe is still armed.
     pub(crate) fn disarm_above(&mut self, limit: u64) -> bool {
-        /// Most events that one call names in the kernel's log.
+        /// Maximum number of events that one call names in the kernel's log.
         const NAMED: u32 = 10;
         let mut disabled = 0u32;
         for probe in self

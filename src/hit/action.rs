@@ -114,10 +114,10 @@ pub(super) enum Sole {
     Begin(Arc<OpenPairs>),
 }
 
-/// What hits are sent to.
+/// The receiver of the hits that an action sends.
 pub(crate) struct SendTo {
     pub(crate) to: KBox<dyn HitSink>,
-    /// The pairs that hits begin, if they do nothing else.
+    /// The pairs that the hits begin, if the receiver does nothing else.
     pub(crate) begins: Option<Arc<OpenPairs>>,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct OnHit<'a> {
 
 /// A trigger that is set.
 pub(crate) struct Action {
-    what: ActionKind,
+    kind: ActionKind,
     filter: Option<Arc<Filter>>,
     count: TimesLeft,
 }
@@ -154,7 +154,7 @@ impl TimesLeft {
     fn new(count: trigger::Count) -> Self {
         let (is_limited, left) = match count {
             trigger::Count::Unlimited => (false, 0),
-            // No event is hit more often.
+            // A larger limit has the same effect: no event is hit that often.
             trigger::Count::Times(times) => (true, i64::try_from(times).unwrap_or(i64::MAX)),
         };
         Self {
@@ -208,13 +208,13 @@ impl Action {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
-        what: ActionKind,
+        kind: ActionKind,
         filter: Option<Filter>,
         count: trigger::Count,
     ) -> Result<Arc<Self>> {
         let filter = filter.map(|filter| Arc::new(filter, GFP_KERNEL));
         let action = Self {
-            what,
+            kind,
             filter: filter.transpose()?,
             count: TimesLeft::new(count),
         };
@@ -229,7 +229,7 @@ impl Action {
 
     /// Returns the inter-event histogram in which it counts.
     pub(crate) fn inter_event(&self) -> Option<&Arc<InterEventHistogram>> {
-        match &self.what {
+        match &self.kind {
             ActionKind::InterEvent(inter_event) => Some(inter_event),
             _ => None,
         }
@@ -238,7 +238,7 @@ impl Action {
     /// Returns the plain histogram in which it counts.
     #[inline(always)]
     pub(crate) fn histogram(&self) -> Option<&Arc<Histogram>> {
-        match &self.what {
+        match &self.kind {
             ActionKind::Count(histogram) => Some(histogram),
             _ => None,
         }
@@ -251,7 +251,7 @@ impl Action {
     /// `ENOMEM`.
     pub(crate) fn with_histogram(&self, histogram: &Arc<Histogram>) -> Result<Arc<Self>> {
         let action = Self {
-            what: ActionKind::Count(histogram.clone()),
+            kind: ActionKind::Count(histogram.clone()),
             filter: self.filter.clone(),
             count: TimesLeft::new(trigger::Count::Unlimited),
         };
@@ -261,7 +261,7 @@ impl Action {
     /// Returns the event probe or the pair to which it sends hits, if it does.
     #[inline(always)]
     pub(crate) fn sink(&self) -> Option<&dyn HitSink> {
-        match &self.what {
+        match &self.kind {
             ActionKind::Send(send) => Some(&*send.to),
             _ => None,
         }
@@ -269,7 +269,7 @@ impl Action {
 
     /// Returns it as a sole action; `None` if no fast stage runs such an action.
     pub(super) fn as_sole(&self) -> Option<Sole> {
-        Some(match &self.what {
+        Some(match &self.kind {
             ActionKind::Trace { on } => Sole::Trace(*on),
             ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
             ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
@@ -292,7 +292,7 @@ impl Action {
 
     /// Returns the format of the event that it changes, if it changes one.
     pub(crate) fn target(&self) -> Option<&Arc<Format>> {
-        match &self.what {
+        match &self.kind {
             ActionKind::Event { target, .. } => Some(&target.format),
             ActionKind::Histograms { target, .. } => Some(&target.format),
             _ => None,
@@ -301,16 +301,16 @@ impl Action {
 
     /// Returns whether it changes `switch`.
     pub(crate) fn switches(&self, switch: &Arc<Switch>) -> bool {
-        match &self.what {
+        match &self.kind {
             ActionKind::Event { target, .. } => Arc::ptr_eq(&target.changes, switch),
             _ => false,
         }
     }
 
-    /// Returns whether an event can have only one of the two: ftrace takes those for the
-    /// same that undo each other.
+    /// Returns whether an event can have only one of the two. As in ftrace, two triggers that undo
+    /// each other count as the same.
     pub(crate) fn excludes(&self, other: &ActionKind) -> bool {
-        match (&self.what, other) {
+        match (&self.kind, other) {
             (ActionKind::Trace { .. }, ActionKind::Trace { .. })
             | (ActionKind::Snapshot(_), ActionKind::Snapshot(_))
             | (ActionKind::Stack, ActionKind::Stack) => true,
@@ -341,17 +341,17 @@ impl Action {
     /// Returns whether it acts once the hit has been recorded.
     #[inline]
     pub(super) fn is_last(&self) -> bool {
-        matches!(self.what, ActionKind::Trace { on: false })
+        matches!(self.kind, ActionKind::Trace { on: false })
     }
 
-    /// Returns whether it acts without what filters need to know about a hit.
+    /// Returns whether it runs without the header of the hit's record.
     pub(super) fn needs_no_header(&self) -> bool {
         self.filter.is_none() && !self.is_stack()
     }
 
     /// Returns whether it records the stack of the hit.
     pub(super) fn is_stack(&self) -> bool {
-        matches!(self.what, ActionKind::Stack)
+        matches!(self.kind, ActionKind::Stack)
     }
 
     /// Returns whether it may still act.
@@ -361,7 +361,8 @@ impl Action {
         self.count.left() != Some(0)
     }
 
-    /// Calls `act`, which acts in its place and returns whether it did, if it may still act.
+    /// If there are times left, calls `act`, which runs the action and returns whether that uses up
+    /// one of them.
     ///
     /// Context: any.
     pub(super) fn act_by(&self, act: impl FnOnce() -> bool) {
@@ -373,20 +374,20 @@ impl Action {
     /// Context: any, with preemption disabled.
     #[inline(never)]
     pub(super) fn act(&self, hit: &SentHit<'_>, buffer: &Buffer, here: &OnCpu) {
-        match &self.what {
+        match &self.kind {
             ActionKind::Trace { on } if buffer.is_on() != *on => {
                 self.count.use_for(|| buffer.switch_in_hit(*on, here));
             }
             ActionKind::Event { on, target } if target.changes.is_on() != *on => {
                 self.count.use_for(|| target.changes.change(*on));
             }
-            // Most hits change nothing, and write nothing.
+            // As on most hits, it is in that state already: write nothing.
             ActionKind::Trace { .. } | ActionKind::Event { .. } => {}
             // The recorder does it.
             ActionKind::Count(_) | ActionKind::InterEvent(_) | ActionKind::Stack => {}
             ActionKind::Send(send) => send.to.receive_hit(hit, here),
             ActionKind::Snapshot(snapshots) => self.count.use_for(|| snapshots.request(buffer)),
-            // Hits that change nothing use this up, too, like the kernel's.
+            // As in the kernel, a hit that changes nothing uses up one of the times, too.
             ActionKind::Histograms { on, target } => self.count.use_for(|| {
                 target.changes.set_paused(!*on, here);
                 true
@@ -400,7 +401,7 @@ impl Action {
     ///
     /// The errors of `out`.
     pub(crate) fn write(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        match &self.what {
+        match &self.kind {
             ActionKind::Trace { on: true } => out.write_str("traceon")?,
             ActionKind::Trace { on: false } => out.write_str("traceoff")?,
             ActionKind::Snapshot(_) => out.write_str("snapshot")?,

@@ -2,9 +2,9 @@
 
 //! System calls.
 //!
-//! The user memory to record is copied before preemption is disabled, but no page is brought in:
-//! by userfaultfd, or a file system of its own, any user decides how long that takes, and
-//! until then no probe of these tracepoints can be removed.
+//! The user memory to record is copied before preemption is disabled, but pages are not faulted in:
+//! with userfaultfd or FUSE, any user can prolong a page fault at will, and no probe of these
+//! tracepoints could be removed meanwhile.
 
 mod long;
 mod memory;
@@ -19,7 +19,8 @@ pub(crate) use one_side::CallRecorder;
 pub(crate) use whole::{InProgress, WholeCallRecorder};
 
 impl Recorder {
-    /// Serves a system call with so many words and with copies of its user memory.
+    /// Serves a system call whose record has `words` words of arguments, and copies of its user
+    /// memory.
     #[inline(always)]
     fn serve_copied(&self, call: impl Source, words: usize, here: &OnCpu) {
         let other = self.other_for_call(call, here);

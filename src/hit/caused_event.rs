@@ -19,7 +19,7 @@ use crate::{
         open_pairs::OpenPairs,
         recorder::Recorder,
         recorder_builder::RecorderBuilder,
-        sample::{HitArgs, Sample, Sent, SentHit},
+        sample::{HitArgs, Sample, SentFields, SentHit},
         sinks::{HitSink, ValueSink},
         source::Source,
     },
@@ -29,7 +29,7 @@ use crate::{
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// What another event sends, as a source of hits. The compiler knows of which kind it is.
+/// What another event sends, as a source of hits. It is generic, so that calls are not indirect.
 struct SentBy<'a, S>(&'a S);
 
 impl<S> Clone for SentBy<'_, S> {
@@ -41,7 +41,7 @@ impl<S> Clone for SentBy<'_, S> {
 
 impl<S> Copy for SentBy<'_, S> {}
 
-impl<S: Sent> Source for SentBy<'_, S> {
+impl<S: SentFields> Source for SentBy<'_, S> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(HitArgs::Sent(self.0, self.0.hit().context))
@@ -57,7 +57,7 @@ impl<S: Sent> Source for SentBy<'_, S> {
 pub(crate) struct AttachedFields {
     /// Size and sign of each.
     shapes: Vec<FieldShape>,
-    /// The texts that are copied, by their indices.
+    /// The indices of the text fields, which are copied.
     texts: Vec<u8>,
 }
 
@@ -68,7 +68,8 @@ impl AttachedFields {
         texts: Vec::new(),
     };
 
-    /// Returns those of an event with `layout`, of which `texts` are copied.
+    /// Returns the fields of an event with `layout`; the fields with the indices `texts` are
+    /// copied.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl AttachedFields {
 
 /// Hits are served.
 const ARMED: u8 = 1;
-/// All that the program fetches is among what is sent, as numbers.
+/// The program fetches only numbers that are sent, and reads no memory.
 const READS_NO_MEMORY: u8 = 2;
 
 /// Serves the hits of a probe that another event causes.
@@ -97,7 +98,7 @@ pub(crate) struct CausedEvent {
     values: Vec<SynthField>,
     /// The number of actions that emit it.
     uses: AtomicUsize,
-    /// What begins the pairs whose ends are sent here, armed with it.
+    /// Of a pair: where its beginnings are kept; armed together with it.
     open: Option<Arc<OpenPairs>>,
     nesting: Arc<Nesting>,
 }
@@ -130,7 +131,7 @@ impl CausedEvent {
         Arc::init(caused_event, GFP_KERNEL)
     }
 
-    /// Returns what records the hits.
+    /// Returns the recorder of the hits.
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -161,23 +162,23 @@ impl CausedEvent {
         self.state.load(Ordering::Relaxed) & ARMED != 0
     }
 
-    /// Whether it is armed, and all that its program fetches is among what is sent, as numbers.
+    /// Returns whether it is armed, and its program reads no memory.
     #[inline(always)]
     pub(super) fn is_ready(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ARMED | READS_NO_MEMORY
     }
 
-    /// Records a hit with the values of `sent` if nothing about it is unusual, and nothing else is
-    /// done on it: so it causes no other event. Returns false otherwise; then nothing has happened.
-    /// It must be [ready](Self::is_ready).
+    /// Records a hit with the values of `sent`, if it is plain and the plan only records, so that
+    /// it causes no other event. Otherwise returns false, with no effect. The caused event must be
+    /// [ready](Self::is_ready).
     #[inline(always)]
-    pub(super) fn records(&self, sent: &impl Sent, here: &OnCpu) -> bool {
+    pub(super) fn records(&self, sent: &impl SentFields, here: &OnCpu) -> bool {
         self.recorder.records_sent(SentBy(sent), here)
     }
 
     /// Serves any hit with the values of `sent`, or counts it as missed.
     #[inline(never)]
-    fn serve_any(&self, sent: &dyn Sent, here: &OnCpu) {
+    fn serve_any(&self, sent: &dyn SentFields, here: &OnCpu) {
         match self.nesting.enter(here) {
             Some(nested) => {
                 self.serve_in(sent, here);
@@ -188,8 +189,8 @@ impl CausedEvent {
     }
 
     #[inline(always)]
-    fn serve_in(&self, sent: &dyn Sent, here: &OnCpu) {
-        let sent = AnySent(sent);
+    fn serve_in(&self, sent: &dyn SentFields, here: &OnCpu) {
+        let sent = DynSent(sent);
         let source = SentBy(&sent);
         if !self.recorder.serve_short::<false>(source, here).is_done() {
             source.serve_slow(&self.recorder, here);
@@ -198,7 +199,7 @@ impl CausedEvent {
 
     /// Serves `hit`, which an event has sent, with `fields`.
     #[inline(never)]
-    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
+    pub(super) fn serve_hit(&self, hit: &SentHit<'_>, fields: &dyn SentFields, here: &OnCpu) {
         if !self.is_armed() {
             return;
         }
@@ -208,7 +209,7 @@ impl CausedEvent {
         }
     }
 
-    /// Returns the fields of a hit that are numbers.
+    /// Returns the fields of a hit as numbers.
     #[inline(always)]
     pub(super) fn fields_of<'a>(&'a self, hit: &'a SentHit<'a>) -> FieldsOf<'a> {
         let caused_event = self;
@@ -217,7 +218,7 @@ impl CausedEvent {
 
     /// Serves a hit with copies of its texts.
     #[inline(never)]
-    fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn Sent, here: &OnCpu) {
+    fn serve_with_texts(&self, hit: &SentHit<'_>, fields: &dyn SentFields, here: &OnCpu) {
         let served = self.nesting.enter(here).and_then(|nested| {
             let served = self.nesting.with_texts(here, |memory| {
                 let texts = &self.copy_texts(hit, memory);
@@ -232,7 +233,7 @@ impl CausedEvent {
         }
     }
 
-    /// Copies the texts of a hit to `memory`, and returns them by their indices.
+    /// Copies the texts of a hit to `rooms`, and returns the addresses of the copies.
     #[inline(never)]
     fn copy_texts(&self, hit: &SentHit<'_>, rooms: &mut SentTexts) -> TextAddresses {
         let mut texts = TextAddresses::default();
@@ -246,7 +247,8 @@ impl CausedEvent {
     }
 }
 
-/// The addresses of copied texts by their indices, 0 for one that could not be read; then anything.
+/// Index and address of each copied text; the address is 0 if the text could not be read. Elements
+/// behind the last text have no meaning.
 type TextAddresses = [(u8, u64); MAX_TEXTS];
 
 impl HitSink for Arc<CausedEvent> {
@@ -277,13 +279,13 @@ impl ValueSink for CausedEvent {
     }
 }
 
-/// The fields of a hit that are numbers, by their indices.
+/// The fields of a hit, as numbers, by index.
 pub(super) struct FieldsOf<'a> {
     caused_event: &'a CausedEvent,
     hit: &'a SentHit<'a>,
 }
 
-impl Sent for FieldsOf<'_> {
+impl SentFields for FieldsOf<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         let &SentHit {
@@ -315,7 +317,7 @@ pub(super) struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// Returns what has been left as the field with this number.
+    /// Returns the value of field `number` among those that the beginning has left.
     #[inline(never)]
     fn value(&self, number: u8) -> u64 {
         let field = self.begun.get(usize::from(number));
@@ -328,7 +330,7 @@ impl Left<'_> {
     }
 }
 
-impl Sent for EndFields<'_> {
+impl SentFields for EndFields<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         match index {
@@ -349,11 +351,11 @@ impl Sent for EndFields<'_> {
 
 /// The fields of a hit, of which some are texts.
 struct WithTexts<'a> {
-    fields: &'a dyn Sent,
+    fields: &'a dyn SentFields,
     texts: &'a [(u8, u64)],
 }
 
-impl Sent for WithTexts<'_> {
+impl SentFields for WithTexts<'_> {
     fn value(&self, index: u8) -> u64 {
         let mut texts = self.texts.iter();
         match texts.find(|(text, _)| *text == index) {
@@ -368,10 +370,10 @@ impl Sent for WithTexts<'_> {
     }
 }
 
-/// What an event sends, of any kind: one copy serves all of these.
-struct AnySent<'a>(&'a dyn Sent);
+/// What an event sends, as a trait object: all kinds share one copy of the code that serves it.
+struct DynSent<'a>(&'a dyn SentFields);
 
-impl Sent for AnySent<'_> {
+impl SentFields for DynSent<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         self.0.value(index)
@@ -390,7 +392,7 @@ struct SentValues<'a> {
     hit: &'a SentHit<'a>,
 }
 
-impl Sent for SentValues<'_> {
+impl SentFields for SentValues<'_> {
     #[inline(always)]
     fn value(&self, index: u8) -> u64 {
         self.values.get(usize::from(index))

@@ -10,7 +10,8 @@ use crate::{
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::prelude::*;
 
-/// How a hit can end. Of the ends of a hit in several instances the first one counts.
+/// How a hit can end. If a hit ends differently in several instances, the variant that comes first
+/// is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HitEnd {
     /// In the buffer.
@@ -29,12 +30,12 @@ pub(crate) enum HitEnd {
 }
 
 impl HitEnd {
-    /// Returns how a hit ends whose record ended so.
+    /// Returns how a hit ends, given the `outcome` of its reservation.
     pub(super) fn of(outcome: Result<(), Lost>) -> Self {
         match outcome {
             Ok(()) => Self::Recorded,
             Err(Lost::Disabled) => Self::Off,
-            // Nobody records in the successor of a closed ring before it is there.
+            // A closed ring is being replaced: there is no room until its successor is in place.
             Err(Lost::Full | Lost::Nested | Lost::Closed) => Self::LostFull,
             Err(Lost::TooLarge) => Self::LostLarge,
         }
@@ -48,7 +49,7 @@ const ENDS: usize = 6;
 pub(crate) struct HitCounters {
     /// For each [`HitEnd`].
     ends: PerCpu<[Counter; ENDS]>,
-    /// How many hits of each CPU there were when they were last looked at.
+    /// The number of hits on each CPU at the last call of [`Self::most_since`].
     seen: Vec<AtomicU64>,
 }
 
@@ -67,12 +68,12 @@ impl HitCounters {
         Ok(Self { ends, seen })
     }
 
-    /// Counts a hit that ended so on this CPU.
+    /// Counts a hit on this CPU.
     ///
     /// Context: any.
     #[inline(always)]
     pub(crate) fn count(&self, end: HitEnd, here: &OnCpu) {
-        // CAST: The number of a variant.
+        // CAST: The discriminant is a small number.
         self.ends.increment(end as usize, here);
     }
 
@@ -82,8 +83,8 @@ impl HitCounters {
         each.fold(Totals::default(), Totals::plus)
     }
 
-    /// How many hits the CPU with the most of them has had since the last call. Each
-    /// hit is told to one caller, also where several call at the same time.
+    /// Returns the number of hits since the last call on the busiest CPU. Of concurrent callers
+    /// only one gets each hit.
     pub(crate) fn most_since(&self) -> u64 {
         let mut most = 0;
         for ((_, ends), seen) in self.ends.iter().zip(self.seen.iter()) {

@@ -2,8 +2,8 @@
 
 //! The histograms of an event, for triggers of any event that pause and continue them.
 //!
-//! Such a trigger cannot take the lock of the other event's plan. So the list of the histograms
-//! is published apart from the plan, under RCU. A trigger holds the cell of the list, never a
+//! Such a trigger cannot take the lock of the other event's plan, so the list of the histograms is
+//! published under RCU, separately from the plan. A trigger holds the cell of the list, never a
 //! plan: events whose triggers name each other are no circle of references.
 
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Histograms {
 }
 
 impl Histograms {
-    /// Makes the histograms of an event without any.
+    /// Makes an empty list.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Histograms {
         Ok(Arc::new(Self { list, none }, GFP_KERNEL)?)
     }
 
-    /// Makes them those of `list`, none if that is `None`. `replaced` gets the former list, if
+    /// Replaces the list by `list`; `None` is the empty list. `replaced` gets the former list, if
     /// it was another.
     ///
     /// Context: process, may sleep.

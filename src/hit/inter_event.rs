@@ -55,7 +55,7 @@ impl InterEventHistogram {
     }
 
     /// Tells the synthetic events that it emits them from now on, or no longer: that a plan got it,
-    /// or lost it. What only looks at it, such as who reads what it has counted, is no use.
+    /// or lost it. A reader of the histogram does not count as a use.
     pub(crate) fn count_use(&self, more: bool) {
         for sink in self.sinks.iter().flatten() {
             sink.count_use(more);

@@ -49,7 +49,7 @@ impl MarkRecorder {
         Ok(init!(Self { recorder <- recorder, buffer }))
     }
 
-    /// Returns what has the plan.
+    /// Returns the recorder, which has the plan.
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -75,7 +75,8 @@ impl MarkRecorder {
                 }
                 Ok(false)
             });
-            // Here nothing has to wait for a worker, but for one that is taking the snapshot.
+            // The context is that of a process, so take the snapshot here; this waits only if the
+            // worker is just taking it.
             if acts? {
                 buffer.take_requested_snapshot();
             }

@@ -21,20 +21,21 @@ use crate::{
 use core::sync::atomic::{AtomicU32, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Most events that cause each other on one CPU: an action may lead back to its own event.
+/// Maximum number of events that cause each other on one CPU: an action may lead back to its own
+/// event.
 const MAX_NESTED: usize = 4;
 
-/// Hits of histograms that are in progress on one CPU, at most: one in each context that causes no
-/// other event, and those that do.
+/// Maximum number of histogram hits in progress on one CPU: in each context one that causes no
+/// other event, and all that do.
 const MOST_INTER_EVENT: usize = MAX_NESTED + scratch::CONTEXTS;
 
-/// The texts that one event copies of another.
+/// Copies of the texts of one hit, for the events that it causes.
 pub(super) type SentTexts = [[u8; TEXT_ROOM]; MAX_TEXTS];
 
-/// Events that cause each other.
+/// Limits how deeply events cause each other on one CPU, and lends them memory.
 #[pin_data]
 pub(crate) struct Nesting {
-    /// How many do so at the moment, on each CPU.
+    /// The current depth on each CPU.
     depth: PerCpu<AtomicU32>,
     #[pin]
     texts: Scratch<SentTexts, MAX_NESTED>,
@@ -43,7 +44,7 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
-    /// No event causes another one.
+    /// Allocates the memory; no event causes another one yet.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl Nesting {
     }
 }
 
-/// An event that another one causes, until it [leaves](Self::leave).
+/// A caused event that is being served, until [`leave`](Self::leave) is called.
 pub(super) struct Nested<'a> {
     depth: &'a AtomicU32,
     before: u32,

@@ -28,7 +28,7 @@ use crate::{
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// Words that most beginnings leave at most.
+/// Number of words that suffices for most beginnings.
 pub(super) const FEW_WORDS: usize = 4;
 
 /// The pairs of an event that have begun.
@@ -37,9 +37,9 @@ pub(crate) struct OpenPairs {
     /// Whether a beginning has no key but `common_pid`, and leaves nothing but its time.
     is_simple: bool,
     keys: SideKeys,
-    /// What a beginning leaves.
+    /// The fields that a beginning leaves for the end.
     begun: Vec<BegunField>,
-    /// How much that is.
+    /// How many words these fields have.
     pub(super) size: LeftSize,
     beginnings: Beginnings,
 }
@@ -105,7 +105,7 @@ impl OpenPairs {
         &self.begun
     }
 
-    /// Lets events begin pairs, or not any more.
+    /// Arms or disarms the beginnings.
     pub(super) fn set_armed(&self, armed: bool) {
         self.is_armed.store(armed, Ordering::Relaxed);
     }
@@ -115,7 +115,7 @@ impl OpenPairs {
         self.is_armed.load(Ordering::Relaxed)
     }
 
-    /// Notes that a hit begins a pair, whose arguments `program` fetches.
+    /// Notes that a hit begins a pair; `program` fetches the arguments of the hit.
     #[inline(always)]
     pub(super) fn begin(&self, program: &Program, sample: &Sample<'_>, here: &OnCpu) {
         match self.is_simple {
@@ -187,7 +187,7 @@ impl SideKeys {
         Self { all, is_pid }
     }
 
-    /// Returns their words of a hit.
+    /// Fetches the keys from a hit, and returns their words.
     #[inline(always)]
     pub(super) fn of(&self, program: &Program, sample: &Sample<'_>, here: &OnCpu) -> PairKeys {
         let word = |key: &PairKey| match *key {
@@ -203,7 +203,7 @@ impl SideKeys {
     }
 }
 
-/// Returns the key `common_pid`.
+/// Returns the pid of the current task, as the key `common_pid`.
 #[inline(always)]
 pub(super) fn pid() -> u64 {
     // CAST: Extends the sign.
@@ -224,7 +224,7 @@ fn leave_text(field: &BegunField, (program, sample): (&Program, &Sample<'_>), to
     }
 }
 
-/// What a text is that cannot be read.
+/// The value of a text that cannot be read.
 const FAULT: &[u8; PAIR_TEXT_WORDS * 8] = &{
     let mut text = [0; PAIR_TEXT_WORDS * 8];
     let mut rest: &[u8] = b"(fault)";

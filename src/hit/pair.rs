@@ -21,13 +21,13 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// A pair of events: what the one that ends it sends to.
+/// A pair, which the event that ends it sends its hits to.
 pub(crate) struct Pair {
     caused_event: Arc<CausedEvent>,
     open: Arc<OpenPairs>,
     /// The keys of the event that ends it.
     keys: SideKeys,
-    /// Whether that is `common_pid`, and a beginning leaves nothing but its time.
+    /// Whether `common_pid` is the only key, and a beginning leaves nothing but its time.
     is_simple: bool,
 }
 
@@ -52,8 +52,8 @@ impl Pair {
         Ok(Arc::new(pair, GFP_KERNEL)?)
     }
 
-    /// Returns what has begun.
-    pub(crate) fn open(&self) -> &Arc<OpenPairs> {
+    /// Returns the beginnings that have no end yet.
+    pub(crate) fn open_pairs(&self) -> &Arc<OpenPairs> {
         &self.open
     }
 
@@ -73,7 +73,8 @@ impl Pair {
         self.end_with::<MAX_PAIR_WORDS>(key, false, hit, here);
     }
 
-    /// Ends a pair whose beginning leaves at most `N` words; `is_ready` tells of the caused event.
+    /// Ends a pair whose beginning leaves at most `N` words; `is_ready` says whether the caused
+    /// event is [ready](CausedEvent::is_ready).
     #[inline(always)]
     fn end_with<const N: usize>(
         &self,

@@ -29,17 +29,17 @@ use crate::{
     sys,
 };
 
-/// Most bytes of a record that is made on the stack: as many as [`Short`] can have.
+/// Maximum number of bytes of a record that is made on the stack: as many as [`Short`] can have.
 const LONGEST: usize = 112;
 
-/// A record, for the buffer of each instance.
+/// A finished record, to be copied to the buffers of the instances.
 struct Made<'a> {
     bytes: &'a [u8],
     /// Its size, if a fast reservation is to be tried.
     size: Option<Short<PROBE_WORDS>>,
 }
 
-/// Bytes of a record, for a copy of it.
+/// The bytes of a record, of which a copy is made.
 struct CopiedRecord<'a>(&'a [u8]);
 
 impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
@@ -69,14 +69,14 @@ impl<const LEAST: usize> Fill<LEAST> for CopiedRecord<'_> {
 }
 
 impl Recorder {
-    /// Records a hit in each instance, of a program with one string, where that is short and
-    /// nothing about the hit is unusual. Returns false otherwise, and then nothing has happened.
+    /// Records a plain hit in each instance, if the program fetches one string, which is short.
+    /// Otherwise returns false, with no effect.
     #[inline(never)]
     pub(super) fn serve_text_per_instance(&self, sample: &Sample<'_>, here: &OnCpu) -> bool {
         self.stage() == Stage::EACH_TEXT && self.serve_text_in_each(sample, here)
     }
 
-    /// Serves a hit in each instance by the plan of that. Returns how it ends where it ends best.
+    /// Serves a hit in each instance by the instance's own plan. Returns the best of its ends.
     #[inline(never)]
     pub(super) fn serve_per_instance(
         &self,
@@ -222,7 +222,7 @@ fn record_fast<const LEAST: usize>(
     is_recorded(recorded, Pace::Fast, here)
 }
 
-/// Publishes the records of nested writers; returns whether the hit was recorded.
+/// Returns whether the hit was recorded; publishes the records of nested writers.
 #[inline(always)]
 pub(super) fn is_recorded(
     recorded: Result<Option<Unpublished<'_>>, Option<Unpublished<'_>>>,
@@ -239,7 +239,7 @@ pub(super) fn is_recorded(
     is_done
 }
 
-/// Runs `what`, by a call that the pace allows.
+/// Runs `what`, by a kind of call that `pace` allows.
 #[inline(always)]
 pub(super) fn seldom(what: &impl Seldom, pace: Pace, here: &OnCpu) {
     match pace {

@@ -113,7 +113,7 @@ impl Stacks {
     /// The kernel's stack, by a trigger.
     const BY_TRIGGER: Self = Self(4);
 
-    /// Returns whether it is any.
+    /// Returns whether any stack is recorded.
     #[inline(always)]
     pub(crate) fn are_any(self) -> bool {
         self.0 != 0
@@ -125,7 +125,7 @@ impl Stacks {
         self.0 & stack.0 != 0
     }
 
-    /// Returns them with `stack`, or without it.
+    /// Returns the set with `stack` added or removed.
     pub(crate) fn with(self, stack: Self, on: bool) -> Self {
         Self(if on {
             self.0 | stack.0
@@ -182,8 +182,8 @@ impl Plan {
     }
 
     /// Makes the plan of an event with `actions`, in their order, whose hits are recorded
-    /// if `switch` is on and `filter` accepts them, with `stacks` behind each. No action of
-    /// another event changes the switch if it is `only_ours`.
+    /// if `switch` is on and `filter` accepts them, with `stacks` behind each. `only_ours` means
+    /// that no action of another event changes the switch.
     ///
     /// # Errors
     ///
@@ -236,8 +236,8 @@ impl Plan {
         Ok(Arc::new(plan, GFP_KERNEL)?)
     }
 
-    /// Returns a plan that does on the hits of `tasks` what this one does on all; itself, if
-    /// there is no restriction.
+    /// Returns a plan that does with the hits of `tasks` what this one does with all hits; returns
+    /// this one if `tasks` is `None`.
     ///
     /// # Errors
     ///
@@ -277,8 +277,8 @@ impl Plan {
         matches!(self.kind, PlanKind::PerInstance(_))
     }
 
-    /// Returns the tasks whose hits count, and what is done on them.
-    fn parts(&self) -> (Option<&Arc<Tasks>>, &PlanKind) {
+    /// Returns the tasks whose hits count, and what the plan does with these hits.
+    fn tasks_and_kind(&self) -> (Option<&Arc<Tasks>>, &PlanKind) {
         match &self.kind {
             PlanKind::OfTasks(tasks, plan) => (Some(tasks), &plan.kind),
             kind => (None, kind),
@@ -287,7 +287,7 @@ impl Plan {
 
     /// Returns the tasks whose hits count; `None` for all tasks.
     pub(crate) fn tasks(&self) -> Option<&Arc<Tasks>> {
-        self.parts().0
+        self.tasks_and_kind().0
     }
 
     /// Returns whether hits that the gate rejects are not recorded. Only a change of `enable`
@@ -302,7 +302,7 @@ impl Plan {
 
     /// Returns the filter of the records.
     pub(crate) fn filter(&self) -> Option<&Arc<Filter>> {
-        match self.parts().1 {
+        match self.tasks_and_kind().1 {
             PlanKind::Record | PlanKind::OfTasks(..) | PlanKind::PerInstance(_) => None,
             PlanKind::Filter(filter) => Some(filter),
             PlanKind::Triggers(triggers) => triggers.filter.as_ref(),
@@ -311,7 +311,7 @@ impl Plan {
 
     /// Returns the histograms of the actions; `None` if there are none.
     pub(crate) fn histograms(&self) -> Option<&Arc<List>> {
-        match self.parts().1 {
+        match self.tasks_and_kind().1 {
             PlanKind::Triggers(triggers) => triggers.histograms.as_ref(),
             PlanKind::Record
             | PlanKind::Filter(_)
@@ -327,7 +327,7 @@ impl Plan {
 
     /// Returns the actions, in their order.
     pub(crate) fn actions(&self) -> &[Arc<Action>] {
-        match self.parts().1 {
+        match self.tasks_and_kind().1 {
             PlanKind::Triggers(triggers) => &triggers.actions,
             PlanKind::Record
             | PlanKind::Filter(_)

@@ -29,24 +29,24 @@ use crate::{
 use core::sync::atomic::{AtomicU8, Ordering};
 use kernel::sync::Arc;
 
-/// Words of a probe's record with nothing fetched.
+/// Number of words of a probe's record with nothing fetched.
 pub(super) const BARE: usize = PROBE_WORDS;
-/// With one register and the bits that tell of faults.
+/// Number of words of a record with one register and the fault bits.
 pub(super) const WITH_REGISTER: usize = (PROBE_SIZE + 8 + 1).div_ceil(4);
-/// Of a return probe, with nothing fetched.
+/// Number of words of a return probe's record with nothing fetched.
 pub(super) const RETURN_BARE: usize = BARE + 2;
-/// Of a return probe, with one register or the duration.
+/// Number of words of a return probe's record with one register or the duration.
 pub(super) const RETURN_WITH_REGISTER: usize = WITH_REGISTER + 2;
-/// Of a return probe, with both.
+/// Number of words of a return probe's record with one register and the duration.
 pub(super) const RETURN_WITH_TWO: usize = RETURN_WITH_REGISTER + 2;
 
 /// Serves the hits of one probe.
 pub(crate) struct Recorder {
     /// The [`Stage`] that serves hits in the fewest instructions.
     pub(super) stage: AtomicU8,
-    /// What is fetched by [`Stage::WORD`].
+    /// The register that [`Stage::WORD`] fetches.
     pub(super) register: u8,
-    /// The length of its records, if all have one length, which is short; else unused.
+    /// The length of the records, if it is fixed and short; otherwise unused.
     pub(super) short: Short<PROBE_WORDS>,
     /// [`Header::first_half`] of a record, without flags.
     pub(super) plain: u32,
@@ -69,7 +69,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// The size of its records, where all have the same and are short.
+    /// Returns the size of the records of `program`, if it is fixed and short.
     pub(super) fn short(program: &Program) -> Option<Short<PROBE_WORDS>> {
         match program.size() {
             Size::Fixed(length) => Short::of(length),
@@ -77,7 +77,7 @@ impl Recorder {
         }
     }
 
-    /// Whether its records have just so many words.
+    /// Returns whether all records of `program` have the number of words `WORDS`.
     fn has_size<const WORDS: usize>(program: &Program) -> bool {
         Self::short(program).is_some_and(Short::is_smallest_of::<WORDS>)
     }
@@ -88,7 +88,7 @@ impl Recorder {
         self.stage.load(Ordering::Relaxed)
     }
 
-    /// Chooses the stage anew, after the plan or what it depends on has changed.
+    /// Chooses the stage again, after a change of the plan or of anything else that it depends on.
     ///
     /// Context: process.
     pub(crate) fn choose_stage(&self) {
@@ -148,8 +148,8 @@ impl Recorder {
         }
     }
 
-    /// Replaces the plan by `plan`, for all hits from when `replaced`, which gets the
-    /// former one, has been dropped.
+    /// Replaces the plan by `plan`. `replaced` gets the former plan, which hits may use until
+    /// `replaced` is dropped.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_plan(&self, plan: Arc<Plan>, replaced: &mut ReplacedPlans) {
@@ -165,16 +165,16 @@ impl Recorder {
         Arc::ptr_eq(&self.buffer.load(), buffer)
     }
 
-    /// Replaces the buffer by `buffer`, for all hits from when `replaced`, which gets the former
-    /// one, has been dropped. Until then the plan must be per instance, and for a
-    /// grace period before.
+    /// Replaces the buffer by `buffer`. `replaced` gets the former buffer, which hits may use until
+    /// `replaced` is dropped. The plan must be per instance until then, and must have been so for a
+    /// grace period.
     ///
     /// Context: process, may sleep.
     pub(crate) fn set_buffer(&self, buffer: Arc<Buffer>, replaced: &mut Replaced<Buffer>) {
         self.buffer.replace_among(buffer, replaced);
     }
 
-    /// Returns what fetches the arguments.
+    /// Returns the program that fetches the arguments.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Makes recorders where they stay: they are large, and copies of them cost much of a definition.
+//! Builds recorders in place: they are large, and copying them would take much of a definition's
+//! time.
 
 use crate::{
     engine::{
@@ -28,7 +29,7 @@ pub(crate) struct RecorderBuilder {
 }
 
 impl RecorderBuilder {
-    /// Prepares the server of a probe at `place`, with all counters 0.
+    /// Prepares the recorder of a probe at `place`, with all counters 0.
     ///
     /// # Errors
     ///

@@ -52,9 +52,9 @@ pub(super) type Copied<'a> = user::CopiesView<'a, COPY_SIZE>;
 /// Copies for a call with long strings, of as many bytes as a record can have.
 pub(super) type LongCopied<'a> = user::CopiesView<'a, MAX_SIZE>;
 
-/// The values that another event sends.
-pub(crate) trait Sent {
-    /// Returns the value with this index.
+/// The fields that another event sends with a hit.
+pub(crate) trait SentFields {
+    /// Returns the value of field `index`.
     ///
     /// Context: any.
     fn value(&self, index: u8) -> u64;
@@ -68,7 +68,7 @@ pub(crate) struct SentHit<'a> {
     /// Fetches the arguments.
     pub(super) program: &'a Program,
     pub(super) sample: &'a Sample<'a>,
-    /// What the kernel's counter holds if nothing about the context is unusual.
+    /// The value of the kernel's preemption counter in a plain context.
     pub(super) plain: PlainCount,
     pub(super) context: HitContext,
     /// The function that is probed, as far as its stacks need it.
@@ -102,7 +102,7 @@ pub(crate) enum HitArgs<'a> {
     Function(functions::Entry<'a>),
     /// Of a function that returns, as ftrace reports it.
     Exit(functions::Exit<'a>),
-    /// Of a tracepoint: the index of a register counts the arguments.
+    /// Of a tracepoint: register `n` is argument `n`.
     Tracepoint(tracepoint::PointArguments<'a>),
     /// Of a system call that begins or returns, or of a function that begins and whose return is
     /// probed.
@@ -111,10 +111,10 @@ pub(crate) enum HitArgs<'a> {
     Call(&'a Values, Copied<'a>),
     /// Of a whole system call with long strings.
     LongCall(&'a Values, LongCopied<'a>),
-    /// Of anything with one argument at most.
+    /// Of any source, with one argument at most.
     Word(u64),
-    /// Of another event: the index of a register counts the values.
-    Sent(&'a dyn Sent, HitContext),
+    /// Of another event: register `n` is field `n`.
+    Sent(&'a dyn SentFields, HitContext),
 }
 
 impl<'a> Sample<'a> {
@@ -139,7 +139,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Returns whether nothing about the context of the hit is unusual.
+    /// Returns whether the context of the hit is plain.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         // The compiler lays out the branches of each better than those of one with three cases.
@@ -201,7 +201,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Returns the time at which a call began that returns, where that is all that was saved.
+    /// Returns the time of the entry, for the return of a call that has saved only this.
     #[inline(always)]
     pub(super) fn began(&self) -> Option<u64> {
         self.entry().first().copied()
@@ -216,8 +216,8 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Returns where the stack of the hit begins. The source is called by `function`, or probes
-    /// it, as far as stacks need it.
+    /// Returns where the stack of the hit begins. `function` is the probed function, or the
+    /// function that calls the handler.
     #[inline(always)]
     pub(super) fn origin(&self, function: StackFunction) -> StackOrigin<'a> {
         match self.args {
@@ -383,7 +383,7 @@ impl Memory for Sample<'_> {
 
     #[inline(never)]
     fn read_strings(&self, address: u64, skip: usize, out: &mut [u8]) -> Option<usize> {
-        // A call has no other array; a string at the same address comes before it.
+        // A call has one array at most; its copy comes behind that of a string at the same address.
         let copied = match self.args {
             HitArgs::LongCall(_, all) => last_copy(all.iter(), address)?,
             _ => last_copy(self.copied().iter(), address)?,
@@ -411,8 +411,8 @@ fn last_copy<'a>(
 
 /// Writes what was copied from `address`, as much of it as fits, and returns its length, or `None`
 /// in place of that if it could not be read; `None` if nothing was copied from there. Strings are
-/// also read in pieces, so `address` may be in the middle of a copy. Of two copies from the same
-/// address it is the first.
+/// also read in pieces, so `address` may be in the middle of a copy. If there are two copies from
+/// `address`, writes the first one.
 #[cold]
 #[inline(never)]
 fn put_long(all: LongCopied<'_>, address: u64, out: &mut [u8]) -> Option<Option<usize>> {

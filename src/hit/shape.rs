@@ -15,11 +15,11 @@ use crate::{
 };
 use core::iter;
 
-/// What a record has behind header and place.
+/// The content of a record behind header and place.
 ///
 /// A trait and not a closure, because the compiler does not inline every closure.
 pub(super) trait Shape {
-    /// Writes it to `out`, the whole record of a hit that is served by the recorder.
+    /// Fetches the content and writes it to `out`, which is the whole record.
     fn fetch(self, recorder: &Recorder, source: impl Source, out: &mut [u8]);
 }
 
@@ -79,7 +79,7 @@ impl<const READS_NO_MEMORY: bool> Shape for ByProgram<READS_NO_MEMORY> {
     }
 }
 
-/// What the program fetches, which has one string: this one.
+/// What the program fetches, which has one string; that has been read already.
 ///
 /// Reading a string may fault and recurse into traced functions before the ring is marked busy. So
 /// strings of `f` events and tracepoints go to the last stage, which has a recursion guard.
@@ -113,7 +113,7 @@ impl<const RETURNS: bool> Shape for CallWords<RETURNS> {
     }
 }
 
-/// So many words of a system call, and copies of its memory.
+/// That many words of arguments of a system call, and copies of its user memory.
 pub(super) struct CallTexts(pub(super) usize);
 
 impl Shape for CallTexts {

@@ -14,7 +14,7 @@ pub(crate) trait HitSink: Send + Sync {
 
 /// Serves the values that the action of a trigger sends.
 pub(crate) trait ValueSink: Send + Sync {
-    /// Counts one action more that sends values, or one less.
+    /// Increments or decrements the number of actions that send values.
     fn count_use(&self, more: bool);
 
     /// Serves the values that an action makes of `hit`, one for each field of a synthetic event.

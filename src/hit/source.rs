@@ -19,20 +19,20 @@ pub(super) trait Source: Copy {
     /// Whether it is a return, whose records have the address to which the function returns.
     const IS_RETURN: bool = false;
 
-    /// Whether it has a copy of the step for a string. It needs none where user memory has been
-    /// copied before: another step has then served all hits but the unusual ones.
+    /// Whether [`Self::serve_slow`] tries the step for a string first. A source with copied user
+    /// memory does not: another step has served all its plain hits before.
     const HAS_TEXT_STEP: bool = true;
 
-    /// Returns it in the form of all sources.
+    /// Returns the hit as a [`Sample`], the form that all sources have in common.
     fn sample(&self) -> Sample<'_>;
 
-    /// Returns whether nothing about the context of the hit is unusual.
+    /// Returns whether the context of the hit is plain.
     #[inline(always)]
     fn is_plain(self) -> bool {
         self.sample().is_plain()
     }
 
-    /// Serves any hit. It takes the source by value, so that its callers jump.
+    /// Serves any hit. It takes the source by value, so that its callers can make a tail call.
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
         match Self::HAS_TEXT_STEP && recorder.stage() == Stage::TEXT {
@@ -49,7 +49,7 @@ pub(super) trait Source: Copy {
         }
     }
 
-    /// Fetches a whole structure, which is all that is not of the common shapes.
+    /// Fetches a whole structure, the only argument that is not of the common shapes.
     #[inline(never)]
     fn run_whole(self, recorder: &Recorder, out: &mut [u8]) {
         exec::run_whole(&recorder.program, &self.sample(), out);
@@ -102,8 +102,8 @@ impl Source for tracepoint::PointArguments<'_> {
 
     #[inline(never)]
     fn serve_slow(self, recorder: &Recorder, here: &OnCpu) {
-        // The unwinder comes from here to the hit: the fewer functions are in between, the
-        // sooner.
+        // The unwinder begins here: the fewer functions are in between, the sooner it reaches the
+        // hit.
         match recorder.plan.get(here).kind.of_stacks() {
             Some(triggers) => recorder.serve_with_stacks(triggers, self, here),
             None if recorder.stage() == Stage::TEXT => self.serve_text(recorder, here),

@@ -37,8 +37,8 @@ impl Recorder {
         self.act_with_stacks_here(of, sample, here)
     }
 
-    /// Serves any hit of a tracepoint where stacks are recorded. It takes the
-    /// arguments by value, so that the compiler makes a jump of the call.
+    /// Serves any hit of a tracepoint where stacks are recorded. It takes the arguments by value,
+    /// so that its caller can make a tail call.
     #[inline(never)]
     pub(super) fn serve_with_stacks(
         &self,
@@ -85,8 +85,7 @@ impl Recorder {
     /// Records the stack of a hit with that header: if it `is_wanted` anyway, and once more for
     /// `trigger`.
     ///
-    /// From a tracepoint, each function between it and the unwinder is one more frame to
-    /// follow, so this is none.
+    /// Inlined: each function between a tracepoint and the unwinder is one more frame to unwind.
     #[inline(always)]
     fn record_stack(
         &self,
@@ -120,8 +119,8 @@ impl Recorder {
         });
     }
 
-    /// Writes the frames of a hit's stack to `to`, which has zeroes. The last is not followed: it
-    /// is 1 if there is one.
+    /// Writes the frames of a hit's stack to `to`, which is zeroed. The last word becomes 1 if the
+    /// stack has more frames.
     #[inline(never)]
     pub(super) fn save_stack(&self, sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) {
         let [kept @ .., more] = to;
@@ -130,8 +129,8 @@ impl Recorder {
     }
 }
 
-/// Writes the frames that the task of a hit has in user space to `to`, which has zeroes; returns
-/// the number of its process. In an NMI there are none.
+/// Writes the user stack of the current task to `to`, which is zeroed; returns the pid of its
+/// process. In an NMI there are none.
 #[inline(never)]
 pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) -> u32 {
     if !context::level(sample.way()).in_nmi() {
@@ -140,8 +139,8 @@ pub(super) fn save_user_stack(sample: &Sample<'_>, to: &mut [u64; STACK_DEPTH]) 
     context::current().ids().1
 }
 
-/// Records the stack of the user whose task is hit, with that header. As in the kernel, the
-/// record of a thread of the kernel has no frames, and there is none in an NMI.
+/// Records the user stack of the current task, with the given header. As in the kernel, the record
+/// of a thread of the kernel has no frames, and there is none in an NMI.
 #[inline(never)]
 fn record_user_stack(buffer: &Buffer, header: Header, here: &OnCpu) {
     if header.flags & flag::NMI != 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The table of the stages of a hit: each is a function, and each, but for two, a state of a
-//! recorder.
+//! The table of the stages of a hit. Each stage is a function; a recorder can be at each of them
+//! but the last two.
 //!
 //! A fast stage records a common hit or leaves no trace, and another stage takes over. The stage of
 //! a recorder serves its hits in the fewest instructions. While it changes, the kernel may still
@@ -32,14 +32,14 @@ macro_rules! stages {
             /// Records each hit, with one register and the duration.
             WORD_AND_DURATION = handler::WORD_AND_DURATION, call WORD_AND_DURATION, else SERVE =>
                 recorder.serve_timed::<true>(hit, here);
-            /// Records each hit; records have one size, which is short.
+            /// Records each hit in a short record of fixed size.
             SHORT = handler::SHORT, call SERVE, else SERVE =>
                 recorder.serve_short::<false>(hit, here);
             /// Records each hit; one string is fetched.
             TEXT = 5, call SERVE, else SERVE;
-            /// Records each hit; records are long or differ in size.
+            /// Records each hit in a long record, or in one of variable size.
             ///
-            /// It serves any hit, without an attempt to do that in few instructions.
+            /// It serves any hit, and does not try a fast path first.
             SLOW = handler::SLOW, call SERVE, else SERVE => {
                 hit.serve_slow(recorder, here);
                 Next::Done
@@ -56,36 +56,36 @@ macro_rules! stages {
                 }
                 Next::Done
             };
-            /// Counts or switches something: the sole action.
+            /// Runs the sole action: it counts in a histogram, or switches something on or off.
             ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
-            /// Counts in an inter-event histogram: the sole action.
+            /// Runs the sole action: it counts in an inter-event histogram.
             INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
                 done_if(recorder.counts_inter_event(hit, here));
-            /// Saves the time in a variable: the sole action.
+            /// Runs the sole action: it saves the time in a variable.
             SAVE_TIMESTAMP = 10, call SAVE_TIMESTAMP, else FORWARD_TO_ALL =>
                 done_if(recorder.save_timestamp(hit, here));
-            /// Sends the hit to an event probe: the sole action.
+            /// Runs the sole action: it sends the hit to an event probe.
             FORWARD_TO_ONE = 11, call FORWARD_TO_ONE, else FORWARD_TO_ONE =>
                 done_if(recorder.forward_to_one(hit, here));
-            /// Notes that a pair begins: the sole action.
+            /// Runs the sole action: it notes the beginning of a pair.
             BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR =>
                 done_if(recorder.begin_pair(hit, here));
-            /// Sends the hit to event probes, as all actions do.
+            /// Runs all actions, each of which sends the hit to an event probe.
             FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
                 done_if(recorder.forward_or_count(hit, here));
             /// Records each hit in each instance; nothing is fetched.
             EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
                 recorder.serve_word_in_each::<false>(hit, here);
-            /// Records each hit in each instance; one register.
+            /// Records each hit in each instance; one register is fetched.
             EACH_WORD = handler::EACH_WORD, call EACH_WORD, else EACH_SHORT =>
                 recorder.serve_word_in_each::<true>(hit, here);
-            /// Records each hit in each instance; one short size.
+            /// Records each hit in each instance, in a short record of fixed size.
             EACH_SHORT = handler::EACH_SHORT, call EACH_SHORT, else EACH_SHORT =>
                 recorder.step_in_each(hit, ByProgram::<false>, &recorder.short, here);
-            /// Records each hit in each instance; one string.
+            /// Records each hit in each instance; one string is fetched.
             EACH_TEXT = 17, call EACH_TEXT, else SERVE =>
                 done_if(recorder.serve_text_in_each(hit, here));
-            /// Records each hit in each instance; any records.
+            /// Records each hit in each instance, in records of any size.
             EACH_SLOW = 18, call SERVE, else SERVE;
             /// Rejects a hit by the gate of the filter.
             FILTER = handler::FILTER, call FILTER, else FILTER =>
@@ -96,10 +96,10 @@ macro_rules! stages {
             TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
             // No recorder is at the following stages.
 
-            /// Is `SHORT` for a program that reads no memory.
+            /// Does what `SHORT` does, for a program that reads no memory.
             NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE =>
                 recorder.serve_short::<true>(hit, here);
-            /// Is `EACH_SHORT` for a program that reads no memory.
+            /// Does what `EACH_SHORT` does, for a program that reads no memory.
             EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
                 recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);
         }
@@ -129,7 +129,7 @@ macro_rules! numbers {
                 }
             }
 
-            /// Whether `stage` only causes other events.
+            /// Returns whether `stage` only sends hits, which cause other events.
             #[inline(always)]
             pub(super) const fn forwards(stage: u8) -> bool {
                 matches!(
@@ -144,7 +144,7 @@ macro_rules! numbers {
                 Self::records_short(stage) || matches!(stage, Self::TEXT | Self::SLOW)
             }
 
-            /// Whether it does so, and records have one size, which is short.
+            /// Returns whether such a recorder makes short records of fixed size.
             #[inline(always)]
             pub(super) const fn records_short(stage: u8) -> bool {
                 matches!(

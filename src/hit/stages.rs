@@ -59,7 +59,7 @@ macro_rules! functions {
 }
 stages!(functions);
 
-/// Returns what comes after a stage that serves any hit of which it is not true.
+/// Returns the result of a stage: done, or, if not, the stage that serves any hit.
 #[inline(always)]
 fn done_if(is_done: bool) -> Next {
     match is_done {
@@ -124,7 +124,7 @@ impl tracepoint::Listener for Recorder {
             (Form::Duration | Form::RegisterAndDuration(_) | Form::Any, limit) => {
                 match self.program.reads_no_memory() {
                     true => Use::NoMemory(limit),
-                    false => Use::Some(limit),
+                    false => Use::First(limit),
                 }
             }
         }

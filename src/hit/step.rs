@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The step of a fast stage: it makes a record of a [`Shape`], for a [`Destination`], where nothing
-//! about the hit is unusual. Otherwise nothing has happened, and another stage serves the hit.
+//! The step of a fast stage: it records a plain hit, in a [`Shape`] of record, at a
+//! [`Destination`]. For any other hit it has no effect, and another stage serves the hit.
 //!
 //! Context: any, with preemption disabled, as for all of [`Recorder`].
 
@@ -35,7 +35,7 @@ use crate::{
 
 /// The instances that record a hit.
 pub(super) trait Destination: Copy {
-    /// What a fast reservation may call.
+    /// Which functions a fast reservation may call.
     const PACE: Pace;
 
     /// Returns the buffer for which the record is made.
@@ -66,9 +66,9 @@ impl<const FASTEST: bool> Destination for OneInstance<FASTEST> {
 
 /// Each of several instances that record all hits.
 ///
-/// The others get copies of the record while it is being made in the buffer of the first:
-/// once it is readable there, it may be overwritten. So a hit in the middle of it, also of
-/// what wakes their readers, finds that buffer in use.
+/// The record is copied to the other buffers before it is committed in the buffer of the first
+/// instance: a committed record may be overwritten. A nested hit, for example in the code that
+/// wakes the readers of another buffer, therefore finds the first buffer in use.
 #[derive(Clone, Copy)]
 pub(super) struct EachInstance<'a> {
     first: &'a InstancePlan,
@@ -76,7 +76,7 @@ pub(super) struct EachInstance<'a> {
 }
 
 impl<'a> EachInstance<'a> {
-    /// Returns the instances, if the plan of `recorder` is that all record all hits.
+    /// Returns the instances, if all of them record all hits and do nothing else.
     #[inline(always)]
     pub(super) fn of(recorder: &'a Recorder, here: &'a OnCpu) -> Option<Self> {
         let PlanKind::PerInstance(instances) = &recorder.plan.get(here).kind else {
@@ -105,7 +105,7 @@ impl Destination for EachInstance<'_> {
 }
 
 impl Recorder {
-    /// Makes the record of a hit, which has that shape and size.
+    /// Records a plain hit; the record has the given shape and size.
     #[inline(always)]
     pub(super) fn step<const LEAST: usize>(
         &self,
@@ -121,7 +121,7 @@ impl Recorder {
         self.step_if_plain(source, shape, size, to, here)
     }
 
-    /// Makes the record of a hit whose context is [plain](super::sample::Sample::is_plain).
+    /// Records a hit whose context is known to be [plain](super::sample::Sample::is_plain).
     #[inline(always)]
     fn step_if_plain<const LEAST: usize, D: Destination>(
         &self,
@@ -147,7 +147,8 @@ impl Recorder {
             return Next::Stage(Stage::SERVE);
         }
         self.counters.count(HitEnd::Recorded, here);
-        // Found anew: a register that is kept for it would have to be saved.
+        // Look the buffer up again: a register that holds it across the calls above would have to
+        // be saved on the stack.
         let buffer = to.buffer(self, here);
         if buffer.is_awaited() {
             seldom(buffer, D::PACE, here);
@@ -155,7 +156,7 @@ impl Recorder {
         Next::Done
     }
 
-    /// Makes the record of a hit in each instance, if the plan is that all record all hits.
+    /// Records a hit in each instance, if all instances record all hits and do nothing else.
     #[inline(always)]
     pub(super) fn step_in_each<const LEAST: usize>(
         &self,
@@ -191,7 +192,7 @@ impl Recorder {
         }
     }
 
-    /// Serves a hit in the fewest instructions: nothing is fetched, or a register.
+    /// Serves a hit in the fewest instructions; fetches at most one register.
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
@@ -270,8 +271,8 @@ impl Recorder {
     }
 
     /// Serves a hit by the fetch program, where records have one size, which is short; the program
-    /// reads no memory if `READS_NO_MEMORY`. A filter may compare a register, and only the hits of
-    /// some tasks may count.
+    /// reads no memory if `READS_NO_MEMORY`. The plan may have a filter that compares a register,
+    /// or a list of tasks.
     #[inline(always)]
     pub(super) fn serve_short<const READS_NO_MEMORY: bool>(
         &self,
@@ -279,7 +280,7 @@ impl Recorder {
         here: &OnCpu,
     ) -> Next {
         if !Stage::records_short(self.stage()) {
-            // Loaded anew: the compiler would make one search of both tests.
+            // Load the stage again, or the compiler merges this `match` with the test above.
             match self.stage() {
                 Stage::FILTER => match self.is_rejected(source, here) {
                     Some(false) => {}
@@ -308,12 +309,12 @@ impl Recorder {
         self.step(source, shape, &self.short, OneInstance::<false>, here)
     }
 
-    /// Serves a hit of a program with one string, where that is short; returns false where anything
-    /// is unusual. The string is read before room is reserved, as its length is not known.
+    /// Serves a plain hit of a program with one string, if that is short. Otherwise returns false,
+    /// with no effect. The string is read before room is reserved, as its length is not known.
     #[inline(always)]
     fn serve_text(&self, source: impl Source, to: impl Destination, here: &OnCpu) -> bool {
         let program = &self.program;
-        // What is unusual is found first, as far as possible: strings are not read twice.
+        // Check for anything unusual first, as far as possible, so that no string is read twice.
         if !source.is_plain() {
             return false;
         }
@@ -344,13 +345,14 @@ impl Recorder {
         EachInstance::of(self, here).is_some_and(|each| self.serve_text(source, each, here))
     }
 
-    /// Returns what serves a system call, if it is not just recorded.
+    /// Returns which stage serves a system call, or that it is done; `None` if it is just to be
+    /// recorded.
     #[inline(always)]
     pub(super) fn other_for_call(&self, source: impl Source, here: &OnCpu) -> Option<Next> {
         if Stage::records(self.stage()) {
             return None;
         }
-        // Loaded anew: the compiler would make one search of both tests.
+        // Load the stage again, or the compiler merges this `match` with the test above.
         let stage = self.stage();
         Some(match stage {
             Stage::FILTER | Stage::GATED => match self.is_rejected(source, here) {
@@ -363,7 +365,7 @@ impl Recorder {
         })
     }
 
-    /// Records a system call with so many words and with copies of its user memory.
+    /// Records a system call with `words` words of arguments and with copies of its user memory.
     #[inline(always)]
     pub(super) fn record_copies(&self, call: impl Source, words: usize, here: &OnCpu) -> Next {
         let (shape, to) = (CallTexts(words), OneInstance::<false>);
@@ -392,8 +394,8 @@ impl Recorder {
         }
     }
 
-    /// Returns whether only the hits of some tasks count, the current one is among them, and its
-    /// hits are just recorded.
+    /// Returns whether the plan has a list of tasks, the current task is on it, and its hits are
+    /// just recorded.
     #[inline(always)]
     fn records_task(&self, here: &OnCpu) -> bool {
         match &self.plan.get(here).kind {
@@ -404,8 +406,8 @@ impl Recorder {
         }
     }
 
-    /// Returns whether a filter that compares a register rejects a hit, which is then counted;
-    /// `None` where that is not simple to say.
+    /// Returns whether a filter that compares a register rejects a hit, and counts a rejected one;
+    /// `None` if the gate does not decide that.
     #[inline(always)]
     pub(super) fn is_rejected(&self, source: impl Source, here: &OnCpu) -> Option<bool> {
         let gate = &self.plan.get(here).gate;
@@ -422,8 +424,8 @@ impl Recorder {
         exec::Arguments::reg(&source.sample(), self.register)
     }
 
-    /// Serves a hit that another event has sent, if it is just recorded, by a program that reads no
-    /// memory, and nothing about it is unusual. Otherwise returns false, and nothing has happened.
+    /// Records a hit that another event has sent, if it is plain, the program reads no memory, and
+    /// the plan only records. Otherwise returns false, with no effect.
     #[inline(always)]
     pub(super) fn records_sent(&self, source: impl Source, here: &OnCpu) -> bool {
         Stage::records_short(self.stage()) && self.record_short::<true>(source, here).is_done()
@@ -444,14 +446,14 @@ impl Recorder {
         };
         let sample = source.sample();
         let place = sample.place(&self.place);
-        // All sizes are at least that.
+        // Every record is at least that long.
         if let Some(out) = payload.start().first_chunk_mut() {
             record::start_fast(out, self.plain | flags, pid, place);
         }
     }
 }
 
-/// The record of a hit, whose header tells of nothing unusual.
+/// The record of a plain hit.
 struct Record<'a, S, F, Z, D> {
     recorder: &'a Recorder,
     source: S,
@@ -482,7 +484,7 @@ where
     }
 }
 
-/// Makes the compiler take the branch that calls this for the less likely one.
+/// Tells the compiler that the branch which calls this is the less likely one.
 #[cold]
 #[inline(never)]
 fn unlikely() {}

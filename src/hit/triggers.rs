@@ -26,8 +26,7 @@ use crate::{
 
 impl Recorder {
     /// Runs the sole action, if it takes few instructions: an entry of a histogram counts the hit,
-    /// or what would be switched is switched already. Returns false otherwise, and then nothing has
-    /// happened.
+    /// or what would be switched is switched already. Otherwise returns false, with no effect.
     ///
     /// It calls nothing, so that nothing has to be saved on the stack.
     #[inline(always)]
@@ -50,8 +49,8 @@ impl Recorder {
     }
 
     /// Counts a hit in an inter-event histogram, if that is the sole action and takes few
-    /// instructions: it sets variables, or emits a synthetic event. Returns false otherwise, and
-    /// then nothing has happened.
+    /// instructions: it sets variables, or emits a synthetic event. Otherwise returns false, with
+    /// no effect.
     #[inline(always)]
     pub(super) fn counts_inter_event(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::InterEvent(inter_event) | Sole::SaveTimestamp(inter_event)) =
@@ -109,28 +108,28 @@ impl Recorder {
         }
     }
 
-    /// Sends a hit to all event probes, or counts it in an inter-event histogram. Returns false if
-    /// more is to be done, and then nothing has happened.
+    /// Sends a hit to all event probes, or counts it in an inter-event histogram. Returns false,
+    /// with no effect, if more is to be done.
     #[inline(always)]
     pub(super) fn forward_or_count(&self, source: impl Source, here: &OnCpu) -> bool {
         self.forward_to_all(source, here) || self.counts_inter_event(source, here)
     }
 
-    /// Sends a hit to an event probe, if that is the sole action. Returns false otherwise, and then
-    /// nothing has happened.
+    /// Sends a hit to an event probe, if that is the sole action. Otherwise returns false, with no
+    /// effect.
     #[inline(always)]
     pub(super) fn forward_to_one(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Send(send)) = self.sole(here) else {
             return false;
         };
-        // Counted first: nothing has to be kept while it is sent.
+        // Count first: then nothing has to be kept in registers while the hit is sent.
         self.counters.count(HitEnd::Off, here);
         send.to.receive_hit(&self.sent(&source.sample()), here);
         true
     }
 
-    /// Notes that a hit begins a pair, if that is the sole action. Returns false otherwise, and
-    /// then nothing has happened.
+    /// Notes that a hit begins a pair, if that is the sole action. Otherwise returns false, with no
+    /// effect.
     #[inline(always)]
     pub(super) fn begin_pair(&self, source: impl Source, here: &OnCpu) -> bool {
         let Some(Sole::Begin(open)) = self.sole(here) else {
@@ -144,7 +143,7 @@ impl Recorder {
     }
 
     /// Sends a hit to event probes, if all actions do that, and records it if the event is enabled.
-    /// Returns false otherwise, and then nothing has happened.
+    /// Otherwise returns false, with no effect.
     #[inline(always)]
     fn forward_to_all(&self, source: impl Source, here: &OnCpu) -> bool {
         let PlanKind::Triggers(triggers) = &self.plan.get(here).kind else {
@@ -180,8 +179,8 @@ impl Recorder {
         buffer.wake();
     }
 
-    /// Counts a hit in an inter-event histogram, if that takes few instructions. Returns false
-    /// otherwise, and then nothing has happened.
+    /// Counts a hit in an inter-event histogram, if that takes few instructions. Otherwise returns
+    /// false, with no effect.
     #[inline(never)]
     fn counts_inter_event_fast(
         &self,
@@ -202,8 +201,8 @@ impl Recorder {
             )
     }
 
-    /// Asks the filter, or runs the triggers and records the hit. Returns false if the hit is still
-    /// to be recorded; otherwise it has been counted.
+    /// Asks the filter, or runs the triggers and records the hit. Returns true if the hit has been
+    /// counted, false if it is still to be recorded.
     #[inline(never)]
     pub(super) fn ends(&self, kind: &PlanKind, sample: &Sample<'_>, here: &OnCpu) -> bool {
         let buffer = self.buffer.get(here);
@@ -335,8 +334,8 @@ impl Recorder {
         count(&hit);
     }
 
-    /// Counts a hit in an inter-event histogram. It is a function of its own, so that fewer hits
-    /// save registers for it.
+    /// Counts a hit in an inter-event histogram. It is not inlined, so that fewer hits save
+    /// registers for it.
     #[inline(never)]
     fn count_inter_event(
         &self,
@@ -350,8 +349,8 @@ impl Recorder {
         });
     }
 
-    /// Counts a hit in a histogram. It is a function of its own, so that other triggers save no
-    /// registers for it.
+    /// Counts a hit in a histogram. It is not inlined, so that other triggers save no registers for
+    /// it.
     #[inline(never)]
     fn count_in(
         &self,

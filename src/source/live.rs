@@ -16,13 +16,13 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Most bytes of a function; none is that long.
+/// Maximum number of bytes of a function; none is that long.
 const MAX_FUNCTION: usize = 1 << 20;
 
 /// Bytes to read behind the function: they show whether the next function is traced.
 const NEXT: usize = 12;
 
-/// Bytes that suffice to see whether a function only runs into a BUG.
+/// Number of bytes that suffice to see whether a function only runs into a BUG.
 const MAX_BUG: usize = 64;
 
 /// Largest size of an entry of a jump table, in bytes.

@@ -21,7 +21,7 @@ use crate::{
 };
 use core::{ffi::CStr, ops::Range};
 
-/// Most addresses of one name that are returned.
+/// Maximum number of addresses of one name that are returned.
 const MAX_TOLD: usize = 16;
 
 pub(crate) struct Names {

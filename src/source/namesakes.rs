@@ -25,10 +25,10 @@ use crate::{
 };
 use core::fmt::{self, Write};
 
-/// Most symbols of one name, in the kernel or in modules.
+/// Maximum number of symbols of one name, in the kernel or in modules.
 const MAX: usize = 512;
 
-/// Most symbols that a refusal shows.
+/// Maximum number of symbols that a refusal shows.
 const MAX_SHOWN: usize = 16;
 
 /// One of several symbols with the same name.

@@ -100,7 +100,7 @@ pub(crate) fn each(
     definition: &Definition,
     tracepoints: &Tracepoints,
 ) -> Result<Vec<Place>, Refusal> {
-    /// Most tracepoints of one definition.
+    /// Maximum number of tracepoints of one definition.
     const MAX: usize = 512;
 
     let refusal = || Refusal::new(Kind::NoTracepoint, definition.place_at);

@@ -17,7 +17,7 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Bytes that are read at once, a multiple of every possible entry length.
+/// Number of bytes that are read at once, a multiple of every possible entry length.
 const PIECE: usize = 64 * 48;
 
 /// The tables because of which the kernel may refuse a probe, and their start and end symbols.

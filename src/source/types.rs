@@ -19,7 +19,7 @@ use crate::{
 };
 use kernel::{prelude::*, str::CString, sync::Arc};
 
-/// Most bytes of type information; the kernel's has about six million.
+/// Maximum number of bytes of type information; the kernel's has about six million.
 const MAX_BLOB: usize = 64 << 20;
 
 /// The type information of the kernel, or of a module.

@@ -27,7 +27,7 @@ pub enum Arch {
 pub struct Machine {
     /// The architecture, which determines the registers.
     pub arch: Arch,
-    /// Words of a kernel stack: `THREAD_SIZE` is 16 KiB in most kernels of both
+    /// Number of words of a kernel stack: `THREAD_SIZE` is 16 KiB in most kernels of both
     /// architectures, and larger with 64 KiB pages or KASAN.
     pub stack_words: u64,
 }

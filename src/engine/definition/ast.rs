@@ -47,7 +47,7 @@ pub enum Place {
         name: Vec<u8>,
         /// Selects among symbols of the same name.
         which: Which,
-        /// Bytes from the symbol.
+        /// Offset from the symbol, in bytes.
         offset: u32,
     },
     /// A kernel address.
@@ -361,7 +361,7 @@ pub enum Origin {
     Symbol {
         /// The data symbol.
         name: Vec<u8>,
-        /// Bytes from the symbol.
+        /// Offset from the symbol, in bytes.
         offset: i64,
     },
     /// `@VARIABLE->MEMBER`, `@VARIABLE[CPU]`: a variable of the kernel with members behind it.

@@ -17,7 +17,7 @@ use crate::sys::Vec;
 /// Longest filter.
 pub const MAX_LEN: usize = 4095;
 
-/// Most terms of a filter.
+/// Maximum number of terms of a filter.
 const MAX_TERMS: usize = 4096;
 
 /// The end of a chain of undecided targets.

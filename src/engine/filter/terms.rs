@@ -100,8 +100,8 @@ impl Filter {
     }
 }
 
-/// Most bytes of a pattern and a NUL: the kernel's `MAX_FILTER_STR_VAL`. Longer texts are compared
-/// in pieces.
+/// Maximum number of bytes of a pattern and a NUL: the kernel's `MAX_FILTER_STR_VAL`. Longer texts
+/// are compared in pieces.
 pub(super) const MAX_TEXT: usize = 256;
 const _: () = assert!(MAX_TEXT - 1 <= glob::LONGEST);
 

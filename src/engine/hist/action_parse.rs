@@ -75,7 +75,7 @@ impl<'a> WrittenAction<'a> {
         };
         let (what, rest) = rest.around(close);
         let handler = match handler.bytes {
-            b"onmatch" => WrittenHandler::Match(match_of(what, scope)?),
+            b"onmatch" => WrittenHandler::Match(parse_on_event(what, scope)?),
             b"onmax" => WrittenHandler::Max(what),
             _ => WrittenHandler::Change(what),
         };
@@ -149,7 +149,7 @@ pub(super) fn is_keyword(word: Span<'_>) -> bool {
 }
 
 /// Parses `GROUP.EVENT`, which must exist.
-fn match_of<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Error> {
+fn parse_on_event<'a>(text: Span<'a>, scope: &dyn HistScope) -> Result<OnEvent<'a>, Error> {
     let Some(dot) = text.find(b'.') else {
         return Err(text.error(Kind::SubsysNotFound));
     };

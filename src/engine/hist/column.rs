@@ -6,22 +6,23 @@ use core::num::NonZeroU64;
 
 use crate::sys::Vec;
 
-/// Most keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
+/// Maximum number of keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
 pub const MAX_KEYS: usize = 4;
 
-/// Most values besides `hitcount`. The kernel has two.
+/// Maximum number of values besides `hitcount`. The kernel has two.
 pub const MAX_VALUES: usize = 6;
 
-/// Most sort keys: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
+/// Maximum number of sort keys: the kernel's `TRACING_MAP_SORT_KEYS_MAX`.
 pub const MAX_SORTS: usize = 2;
 
-/// Words of a string key of variable length.
+/// Number of words of a string key of variable length.
 pub(super) const TEXT_WORDS: u8 = 32;
 
-/// Bytes of such a string, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
+/// Number of bytes of such a string, with its NUL: the kernel's `MAX_FILTER_STR_VAL`.
 pub const TEXT_SIZE: usize = TEXT_WORDS as usize * 8;
 
-/// Bytes of the buffer into which a string is read: larger than a key, so that a cut is noticed.
+/// Number of bytes of the buffer into which a string is read: larger than a key, so that a cut is
+/// noticed.
 pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
 
 /// The last byte of a string key that was cut, in place of its NUL.
@@ -33,7 +34,7 @@ pub(super) const KEPT_FRAMES: usize = 16;
 /// Frames that are looked up: one more than are kept, to learn whether the stack is deeper.
 pub const STACK_DEPTH: usize = KEPT_FRAMES + 1;
 
-/// Words of a user's stack as a key: the process, and the frames.
+/// Number of words of a user's stack as a key: the process, and the frames.
 pub(super) const USER_STACK_WORDS: usize = 1 + KEPT_FRAMES;
 
 /// The top bit. It is set in kernel addresses and clear in user addresses and pids. To mark a stack
@@ -41,11 +42,11 @@ pub(super) const USER_STACK_WORDS: usize = 1 + KEPT_FRAMES;
 /// user stack has it set.
 pub(super) const HIGH_BIT: u64 = 1 << 63;
 
-/// Most words of all keys together: a string and a stack, as in the kernel. A string of fixed
-/// length takes fewer.
+/// Maximum number of words of all keys together: a string and a stack, as in the kernel. A string
+/// of fixed length takes fewer.
 pub const MAX_KEY_WORDS: usize = TEXT_SIZE / 8 + KEPT_FRAMES;
 
-/// Words of a task's name.
+/// Number of words of a task's name.
 pub const COMM_WORDS: usize = 2;
 
 /// A key.
@@ -115,7 +116,7 @@ pub enum KeySource {
     Text {
         /// Index of the argument.
         index: u8,
-        /// Words of the key.
+        /// Number of words of the key.
         words: u8,
     },
     /// `common_type`.

@@ -130,7 +130,7 @@ fn quotient(left: u64, right: u64) -> u64 {
     // CAST: The bits stay.
     match (left as i64, right as i64) {
         (_, 0) => u64::MAX,
-        // The negation of the least number is the least number.
+        // `i64::MIN` is its own negation.
         (_, -1) => left.wrapping_neg(),
         // CAST: The bits stay.
         (left, right) => left.checked_div(right).unwrap_or(0) as u64,

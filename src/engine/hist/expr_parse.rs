@@ -22,7 +22,7 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::{Appender, Plain};
 use crate::sys::Vec;
 
-/// Most operators of an expression, as in the kernel.
+/// Maximum number of operators of an expression, as in the kernel.
 const MAX_OPERATORS: u8 = 3;
 
 /// A variable that the trigger defines: `NAME=EXPRESSION`.

@@ -64,7 +64,7 @@ impl QuickArgs {
     };
 }
 
-/// Most arguments of [`QuickArgs`].
+/// Maximum number of arguments of [`QuickArgs`].
 pub(super) const QUICK_ARGS: usize = 8;
 
 /// A hit whose numbers can be read in few instructions.

@@ -7,10 +7,10 @@ use super::value_shape::ValueShape;
 use super::variable::{VarRefs, VarRole, VarSource, Variable, VAR_WORDS};
 use crate::sys::{AllocError, Vec};
 
-/// Most actions of a histogram, as in the kernel.
+/// Maximum number of actions of a histogram, as in the kernel.
 pub(super) const MAX_ACTIONS: usize = 8;
 
-/// Most parameters of an action, and most variables for fields, as in the kernel.
+/// Maximum number of parameters of an action, and of variables for fields, as in the kernel.
 pub(super) const MAX_PARAMS: usize = 64;
 
 /// The inter-event part of a histogram.
@@ -23,7 +23,7 @@ pub(super) struct InterEvent {
     pub(super) refs: VarRefs,
     /// What a hit does.
     pub(super) actions: Vec<HistAction>,
-    /// Words of variables in an entry.
+    /// Number of words of variables in an entry.
     pub(super) words: usize,
 }
 

@@ -13,8 +13,8 @@ use super::update::Histogram;
 use super::variable::{take, VarSource, VarTable};
 use crate::sys::AtomicU64;
 
-/// Most variables: this many references to other histograms, which must come first, and this many
-/// own ones.
+/// Maximum number of variables: this many references to other histograms, which must come first,
+/// and this many own ones.
 const MOST: usize = 4;
 
 impl Spec {

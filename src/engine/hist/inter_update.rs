@@ -106,7 +106,7 @@ impl Histogram {
             emit,
         };
         match (self.by(), &*self.spec().keys) {
-            (UpdateBy::Any, _) | (_, [] | [_, _, _, ..]) => on.serve_any(),
+            (UpdateBy::Any, _) | (_, [] | [_, _, _, ..]) => on.count_any(),
             (_, [key]) => on.with_key(&[on.number_of(key)]),
             (_, [first, second]) => {
                 on.with_key(&[on.number_of(first), on.number_of(second)]);
@@ -156,7 +156,7 @@ impl<V: Values, E: Emit> InterEventHit<'_, V, E> {
         if self.inter.refs.0.len() <= FEW_REFS {
             self.serve(key);
         } else {
-            self.serve_any();
+            self.count_any();
         }
     }
 
@@ -170,10 +170,10 @@ impl<V: Values, E: Emit> InterEventHit<'_, V, E> {
     }
 
     /// Counts a hit whose key is not just one or two numbers, or that has many references. Key and
-    /// references are in lent memory: actions may cause further events, and the stack is small.
+    /// references are not on the stack, which is small: actions may cause further events.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
-    fn serve_any(&self) {
+    fn count_any(&self) {
         let is_lent = self.emit.lend(|room| {
             room.fill(0);
             let Some((refs, key)) = room.split_at_mut_checked(MAX_REFS) else {

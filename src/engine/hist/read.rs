@@ -18,7 +18,7 @@ use super::update::Histogram;
 use super::word::HistWord;
 use crate::sys::{AtomicU64, Vec};
 
-/// Most attempts to read an entry consistently.
+/// Maximum number of attempts to read an entry consistently.
 const TRIES: usize = 64;
 
 /// Index of a row's first value.

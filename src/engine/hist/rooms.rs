@@ -13,10 +13,10 @@ use super::spec::Spec;
 use super::table::{EntryShape, HistTable, SharedTable};
 use crate::sys::{AllocError, AtomicU64, PerCpu};
 
-/// Entries of a CPU's table, or `size=` if that is less: the default of `size=`.
+/// Number of entries of a CPU's table, or `size=` if that is less: the default of `size=`.
 const LEAST: usize = 2048;
 
-/// Most bytes of a CPU's table that has more than [`LEAST`] entries.
+/// Maximum number of bytes of a CPU's table that has more than [`LEAST`] entries.
 const MOST_BYTES: usize = 512 << 10;
 
 impl EntryShape {

@@ -26,7 +26,7 @@ pub struct Spec {
     pub values: Vec<Value>,
     /// The sort keys.
     pub sorts: Vec<Sort>,
-    /// Entries of each CPU: a power of two.
+    /// Number of entries of each CPU: a power of two.
     pub size: usize,
     /// The clock of `common_timestamp`, if the trigger names it.
     pub clock: Option<Vec<u8>>,
@@ -100,8 +100,8 @@ impl Spec {
             }
     }
 
-    /// Returns whether the fields that the variables hold are at the same offsets in both layouts.
-    pub fn finds_alike(&self, one: &Layout, other: &Layout) -> bool {
+    /// Returns whether both layouts have the fields that the variables hold, at the same offsets.
+    pub fn has_same_fields(&self, one: &Layout, other: &Layout) -> bool {
         let is_alike = |index: u8| {
             let index = usize::from(index);
             match (one.fields.get(index), other.fields.get(index)) {

@@ -27,14 +27,14 @@ use super::stop::Stop;
 use super::word::HistWord;
 use crate::sys::{self, AllocError, AtomicU64, PublishedWord, Vec, Zeroed};
 
-/// Most entries that are probed for a key. As a table is at most four fifths full, only crafted
-/// hashes need more.
+/// Maximum number of entries that are probed for a key. As a table is at most four fifths full,
+/// only crafted hashes need more.
 pub(super) const PROBES: usize = 256;
 
-/// Entries that [`HistTable::near`] probes.
+/// Number of entries that [`HistTable::near`] probes.
 const NEAR: usize = 8;
 
-/// Slots that are read between two checks for rescheduling.
+/// Number of slots that are read between two checks for rescheduling.
 const SLOTS_AT_ONCE: usize = 1 << 13;
 
 /// XORed into a key of one word, so that it is not 0, which marks a free entry. The one key for
@@ -97,13 +97,13 @@ impl EntryShape {
 pub struct HistTable<W: HistWord = PublishedWord> {
     words: Zeroed<W>,
     shape: EntryShape,
-    /// Words of an entry.
+    /// Number of words of an entry.
     stride: usize,
-    /// Words of an entry before its key, if the key is not the claim.
+    /// Number of words of an entry before its key, if the key is not the claim.
     before_key: usize,
-    /// Words of an entry from `ended` up to its variables.
+    /// Number of words of an entry from `ended` up to its variables.
     before_vars: usize,
-    /// Slots that keys hash to.
+    /// Number of slots that keys hash to. One more follows, for the key that mixes to 0.
     slots: usize,
     /// Number of keys for which there is room.
     room: usize,
@@ -157,7 +157,7 @@ impl<W: HistWord> HistTable<W> {
     pub fn with_shape(shape: EntryShape, size: usize) -> Result<Self, AllocError> {
         let stride = shape.stride();
         let slots = size.saturating_add(spare(stride, size));
-        // The last entry is for the key that mixes to 0.
+        // The entry behind the slots is for the key that mixes to 0.
         let count = slots.checked_add(1).and_then(|n| n.checked_mul(stride));
         let count = count.ok_or(AllocError)?;
         let words = Zeroed::new(count)?;
@@ -211,7 +211,7 @@ impl<W: HistWord> HistTable<W> {
     /// Context: process, may sleep.
     pub fn hits(&self) -> u64 {
         let of = |slot| self.slot(slot).map_or(0, |(_, hits, _)| hits.load());
-        // The last entry is not counted as claimed.
+        // `claimed` does not include the entry behind the slots.
         let mut hits = of(self.slots);
         let mut left = self.claimed.load();
         for slot in 0..self.slots {
@@ -254,7 +254,7 @@ impl<W: HistWord> HistTable<W> {
     }
 
     /// Resets the numbers of claimed entries and dropped hits.
-    pub(super) fn forget_losses(&self) {
+    pub(super) fn reset_counters(&self) {
         for counter in [&self.claimed, &self.dropped] {
             counter.add(counter.load().wrapping_neg());
         }
@@ -295,7 +295,7 @@ impl<W: HistWord> HistTable<W> {
         self.find_word(mixed, first)
     }
 
-    /// Searches behind the first slot for [`HistTable::word_entry`].
+    /// Continues the search of [`HistTable::word_entry`] behind the first slot.
     #[inline(never)]
     #[link_section = ".kprobes.text"]
     fn find_word(&self, mixed: u64, first: usize) -> Option<BucketEntry<'_, W>> {
@@ -449,7 +449,7 @@ impl<W: HistWord> HistTable<W> {
         let (claim, _, rest) = self.slot(slot)?;
         let claimed = claim.load();
         if self.shape.is_word() {
-            // The last entry belongs to the key that mixes to 0.
+            // The entry behind the slots belongs to the key that mixes to 0.
             let is_free = claimed == 0 && slot != self.slots;
             return (!is_free).then_some(StoredKey::Word(claimed ^ SALT));
         }

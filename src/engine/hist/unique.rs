@@ -12,7 +12,7 @@ use super::table::SharedTable;
 use super::table::{hash, mix, CLAIMED, COMPLETE, PROBES};
 use crate::sys::{self, AtomicU64};
 
-/// Slots that are cleared between two checks for rescheduling.
+/// Number of slots that are cleared between two checks for rescheduling.
 const CLEARED_AT_ONCE: usize = 1 << 10;
 
 /// An entry with variables.
@@ -259,7 +259,7 @@ impl SharedTable {
                 hits.store_relaxed(0);
             }
         }
-        self.forget_losses();
+        self.reset_counters();
     }
 }
 

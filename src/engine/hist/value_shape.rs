@@ -7,7 +7,7 @@
 pub struct SynthField {
     /// What it holds.
     pub sort: ValueSort,
-    /// Bytes of a number.
+    /// Size of the number, in bytes.
     pub size: u8,
     /// Whether a number has a sign.
     pub signed: bool,
@@ -28,7 +28,7 @@ pub enum ValueSort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueShape {
     pub sort: ValueSort,
-    /// Bytes of a number.
+    /// Size of the number, in bytes.
     pub size: u8,
     /// Whether a number has a sign.
     pub signed: bool,

@@ -14,13 +14,13 @@ use super::table::SharedTable;
 use super::value_shape::ValueShape;
 use crate::sys::{fence_acquire, Arc, AtomicU64, Vec};
 
-/// Most variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
+/// Maximum number of variables that a trigger may define: the kernel's `TRACING_MAP_VARS_MAX`.
 pub(super) const MAX_VARS: usize = 16;
 
-/// Most references to variables in a histogram. The kernel has 16.
+/// Maximum number of references to variables in a histogram. The kernel has 16.
 pub(super) const MAX_REFS: usize = 32;
 
-/// Words of a variable before its block: flag and value.
+/// Number of words of a variable before its block: flag and value.
 pub(super) const VAR_WORDS: usize = 2;
 
 /// Why a variable exists.

@@ -23,7 +23,8 @@ use crate::sys::{AllocError, Vec};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Patterns(Vec<u8>);
 
-/// Most different patterns with wildcards: each is compared with the names of all functions.
+/// Maximum number of different patterns with wildcards: each is compared with the names of all
+/// functions.
 const MAX_WILD: usize = 64;
 
 /// One pattern of a list.

@@ -250,7 +250,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// Words for which memory is allocated in advance.
+/// Number of words for which memory is allocated in advance.
 const USUAL_WORDS: usize = 4;
 
 /// A line split into words.

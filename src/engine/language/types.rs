@@ -21,7 +21,7 @@ struct TypeRow {
     name: &'static str,
     /// How the record stores it.
     stored: Stored,
-    /// Bytes of one element in the fixed part of the record.
+    /// Number of bytes of one element in the fixed part of the record.
     size: u8,
     /// How a value is printed.
     shown: Shown,

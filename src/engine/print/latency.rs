@@ -87,7 +87,7 @@ pub fn put_latency(
 }
 
 impl DelayGap {
-    /// Most bytes of the delay's text.
+    /// Maximum number of bytes of the delay's text.
     pub const LONGEST: usize = 32;
 
     /// Passes the text of the delay to `put`. `next` is the time of the next event, `None` if there

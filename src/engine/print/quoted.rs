@@ -39,7 +39,7 @@ pub(super) fn put_written(buf: &mut SeqBuf<'_>, mut write: impl FnMut(&mut SeqBu
 #[cold]
 #[inline(never)]
 fn escape_since(buf: &mut SeqBuf<'_>, start: usize) {
-    /// Most bytes to escape: longer than a symbol with offset and module.
+    /// Maximum number of bytes to escape: longer than a symbol with offset and module.
     const LONGEST: usize = 768;
 
     let mut room = [0; LONGEST];

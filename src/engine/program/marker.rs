@@ -14,7 +14,7 @@ use crate::engine::record::{
 };
 use crate::sys::AllocError;
 
-/// Bytes of a record besides its text.
+/// Number of bytes of a record besides its text.
 pub const OVERHEAD: usize = PROBE_SIZE + 2;
 
 /// Returns the bytes of the record of `text`; one more than needed if the text already ends in a
@@ -52,7 +52,7 @@ pub fn write_record(out: &mut [u8], pid: i32, text: &[u8]) -> bool {
     true
 }
 
-/// Bytes of a text that triggers see, with its NUL: the length that a filter compares.
+/// Number of bytes of a text that triggers see, with its NUL: the length that a filter compares.
 pub const SEEN: usize = 256;
 
 /// The beginning of a text, as triggers see it, with a NUL.

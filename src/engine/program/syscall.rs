@@ -23,22 +23,22 @@ use crate::engine::program::fetch::{General, Load, LoadOrigin, Program, Store};
 use crate::engine::record::{Class, Field, Layout, Name, PROBE_SIZE};
 use crate::sys::{AllocError, Box, Vec};
 
-/// Most arguments of a system call.
+/// Maximum number of arguments of a system call.
 pub const MAX_ARGUMENTS: usize = 6;
 
-/// Most arguments of one call whose memory is copied.
+/// Maximum number of arguments of one call whose memory is copied.
 pub const MAX_COPIES: usize = 3;
 
-/// Most bytes that are copied of one argument's memory.
+/// Maximum number of bytes that are copied of one argument's memory.
 pub const MAX_COPIED: usize = 165;
 
 /// Largest limit for strings of whole calls: the kernel's `PATH_MAX`.
 pub const MAX_STRING: u32 = 4096;
 
-/// Bytes that are copied by default.
+/// Number of bytes that are copied by default.
 pub const DEFAULT_COPIED: u32 = 63;
 
-/// Bytes of the longest copy: a cut text with its mark and NUL.
+/// Number of bytes of the longest copy: a cut text with its mark and NUL.
 pub const COPY_SIZE: usize = MAX_COPIED + MARK.len();
 
 /// The end of a text that was cut.

@@ -11,10 +11,10 @@ use crate::sys::{AllocError, Vec};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Name(Vec<u8>);
 
-/// Bytes of punctuation before the name.
+/// Number of bytes of punctuation before the name.
 const BEFORE: usize = 2;
 
-/// Bytes of punctuation behind the name.
+/// Number of bytes of punctuation behind the name.
 const BEHIND: usize = 2;
 
 impl Name {

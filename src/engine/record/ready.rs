@@ -26,10 +26,10 @@ pub struct ReadyField {
     pub derived: Option<Derived>,
 }
 
-/// Words of a text of fixed length, such as a comm.
+/// Number of words of a text of fixed length, such as a comm.
 const FIXED_WORDS: u8 = 2;
 
-/// Bytes of a text of fixed length.
+/// Number of bytes of a text of fixed length.
 pub const FIXED_TEXT: u16 = FIXED_WORDS as u16 * 8;
 
 impl ReadyShape {

@@ -7,7 +7,7 @@
 
 use crate::sys::Vec;
 
-/// Most bytes of a structure in a record.
+/// Maximum number of bytes of a structure in a record.
 pub const MAX_STRUCTURE: u32 = 1024;
 
 /// A text in [`WholeShape::names`]: its start and its length.
@@ -18,7 +18,7 @@ pub type ShapeName = (u16, u16);
 pub struct WholeShape {
     /// The index of the argument.
     pub index: u8,
-    /// Bytes in the record.
+    /// Number of bytes in the record.
     pub size: u16,
     /// Whether the bytes are recorded twice, from before and after a call.
     pub is_change: bool,

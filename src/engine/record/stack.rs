@@ -9,16 +9,16 @@
 
 use crate::engine::record::{self, Header, COMMON_SIZE, KERNEL_STACK, USER_STACK};
 
-/// Bytes of a record before its frames.
+/// Number of bytes of a record before its frames.
 const START: usize = 16;
 
-/// Bytes of the address of a frame.
+/// Number of bytes of the address of a frame.
 const FRAME: usize = 8;
 
 /// Frames of the user's stack that are recorded: the kernel's `FTRACE_STACK_ENTRIES`.
 pub const USER_FRAMES: usize = 8;
 
-/// Bytes of the record of a user's stack.
+/// Number of bytes of the record of a user's stack.
 pub const USER_LENGTH: usize = START + USER_FRAMES * FRAME;
 
 /// Writes the record of a kernel stack, with the `header` of the hit. `save` writes the frames and

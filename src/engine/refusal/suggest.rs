@@ -11,7 +11,7 @@ use crate::engine::refusal::error::Error;
 use crate::engine::util::text::Plain;
 use distance::Nearest;
 
-/// Most names that are listed.
+/// Maximum number of names that are listed.
 const MAX_LISTED: usize = 40;
 
 /// Like [`suggest()`], for names that may be many: if none is similar and they do not fit a list,

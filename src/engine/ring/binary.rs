@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::state::Storage;
 use crate::sys::{self, AtomicU32};
 
-/// Bytes that are copied at a time.
+/// Number of bytes that are copied at a time.
 const PIECE: usize = 32;
 
 impl Cursor {
@@ -83,7 +83,7 @@ impl Cursor {
 
 /// The result of a copy in the binary layout.
 pub struct Copied {
-    /// Bytes that are filled in.
+    /// Number of bytes that are filled in.
     pub bytes: usize,
     /// Events lost before the first one; the copy is marked with this number.
     pub lost: u64,

@@ -16,7 +16,7 @@ use super::state::{Ring, Storage};
 pub struct Handed {
     /// Its page.
     pub page: u32,
-    /// Bytes of data on it that may be read; all of them count as consumed.
+    /// Number of bytes of data on it that may be read; all of them count as consumed.
     pub bytes: u32,
 }
 

@@ -23,7 +23,7 @@ use core::ops::Deref;
 pub struct Iter<R> {
     ring: R,
     copy: sys::Vec<AtomicU32>,
-    /// Words of `copy` that are committed data; 0 if it has no sub-buffer.
+    /// Number of words of `copy` that are committed data; 0 if it has no sub-buffer.
     limit: usize,
     cursor: Cursor,
     names: RingNames,

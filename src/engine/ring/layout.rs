@@ -20,13 +20,13 @@ use super::halves::low;
 use super::note::{self, Note, CONTENT_WORDS};
 use crate::sys::AtomicU32;
 
-/// Bytes in a word of the layout.
+/// Number of bytes in a word of the layout.
 pub const WORD: usize = 4;
 
-/// Words of a sub-buffer before its first event.
+/// Number of words of a sub-buffer before its first event.
 pub const HEADER_WORDS: usize = 4;
 
-/// Bytes of a sub-buffer before its first event.
+/// Number of bytes of a sub-buffer before its first event.
 pub const HEADER_BYTES: usize = HEADER_WORDS * WORD;
 
 /// Commit flag: events were lost before this sub-buffer.
@@ -47,13 +47,13 @@ pub(super) const MAX_DELTA: u64 = (1 << DELTA_BITS) - 1;
 /// Smallest time delta that a time extend cannot hold.
 pub(super) const EXTEND_LIMIT: u64 = 1 << (DELTA_BITS + 32);
 
-/// Words of a time extend or an absolute timestamp.
+/// Number of words of a time extend or an absolute timestamp.
 pub(super) const TIME_WORDS: usize = 2;
 
-/// Words of a comm note: a padding event with its length and content.
+/// Number of words of a comm note: a padding event with its length and content.
 pub(super) const NOTE_WORDS: usize = NOTE_CONTENT + CONTENT_WORDS;
 
-/// Words of a comm note before its content.
+/// Number of words of a comm note before its content.
 const NOTE_CONTENT: usize = 2;
 
 /// Minimum words of an event.
@@ -177,7 +177,7 @@ impl Long {
 /// An event has [`HEADER`](Self::HEADER) words and a payload of at least `LEAST`, and at least
 /// three; [`words`](Self::words) returns their sum.
 pub unsafe trait EventSize<const LEAST: usize> {
-    /// Words of the header: 1, or 2.
+    /// Number of words of the header: 1, or 2.
     const HEADER: usize;
 
     /// Returns the words of header and payload.

@@ -15,10 +15,10 @@
 use super::halves::low;
 use crate::sys::{AtomicU32, AtomicU64};
 
-/// Entries of a table.
+/// Number of entries of a table.
 pub(super) const SIZE: usize = 16;
 
-/// Words of a note's content: a magic number with the link, the task's pid, its name.
+/// Number of words of a note's content: a magic number with the link, the task's pid, its name.
 pub(super) const CONTENT_WORDS: usize = 6;
 
 /// Bits of the first word that hold the link: the offset of another note, in words, or 0.
@@ -28,7 +28,7 @@ const LINK_MASK: u32 = (1 << 17) - 1;
 /// pid in this place, which is not negative.
 const MAGIC: u32 = 0xed6d_6f63 & !LINK_MASK;
 
-/// Bytes of a name.
+/// Number of bytes of a name.
 pub(super) const NAME: usize = 16;
 
 /// A task for which an event is recorded.

@@ -7,7 +7,8 @@ use super::layout::{self, NOTE_WORDS};
 use super::note::Note;
 use crate::sys::AtomicU32;
 
-/// Most comm notes that are sorted by their links; more are found by a walk over the events.
+/// Maximum number of comm notes that are sorted by their links; more are found by a walk over the
+/// events.
 const MANY: usize = 16;
 
 /// Calls `each` for the comm notes on `page` before `end`, which is published, in order of

@@ -89,9 +89,9 @@ fn time_by(clock: &dyn RingClock, last: u64) -> u64 {
 /// Number of words that precede an event in its reservation.
 #[derive(Clone, Copy)]
 struct Prefix {
-    /// Words of a time extend or stamp.
+    /// Number of words of a time extend or stamp.
     time: usize,
-    /// Words of a comm note.
+    /// Number of words of a comm note.
     note: usize,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Seq(pub(super) u32);
 pub struct Laps {
     /// The lap in which the writers begin.
     pub first: u32,
-    /// Bits of a lap, at least 2; limited to the bits that a sequence has for it.
+    /// Number of bits of a lap, at least 2; limited to the bits that a sequence has for it.
     pub bits: u32,
 }
 

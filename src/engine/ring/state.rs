@@ -53,7 +53,7 @@ pub(super) struct Page {
     pub(super) tally: Tally,
     /// Events recorded before it, since the ring was created.
     pub(super) events_before: AtomicU64,
-    /// Bytes of data before it, since the ring was created.
+    /// Number of bytes of data before it, since the ring was created.
     pub(super) bytes_before: AtomicU64,
     /// Events that found no room before it, since the ring was created.
     pub(super) losses_before: AtomicU64,
@@ -96,7 +96,7 @@ pub(super) struct Hot {
     /// The time of the last event; with [`UNSURE`], a time not later than it.
     pub(super) last: AtomicU64,
     pub(super) nesting: AtomicU32,
-    /// Words of a sub-buffer; 0 while recording is off, so that every reservation then
+    /// Number of words of a sub-buffer; 0 while recording is off, so that every reservation then
     /// takes the slow path, at no cost to the fast one.
     pub(super) limit: AtomicU32,
     /// The page of `state` while no writer is active.

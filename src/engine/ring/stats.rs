@@ -21,7 +21,7 @@ pub struct Stats {
     pub overrun: u64,
     /// Events lost because interrupts filled the ring while they interrupted a writer.
     pub commit_overrun: u64,
-    /// Bytes of data that can still be read, event headers included.
+    /// Number of bytes of data that can still be read, event headers included.
     pub bytes: u64,
     /// Events lost because the ring was full and does not overwrite.
     pub dropped: u64,

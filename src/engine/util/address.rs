@@ -4,10 +4,10 @@
 
 use crate::engine::util::{digits, seq_buf::SeqBuf};
 
-/// Bytes of an IPv6 address.
+/// Number of bytes of an IPv6 address.
 pub const IP6_LEN: usize = 16;
 
-/// Bytes of a MAC address.
+/// Number of bytes of a MAC address.
 pub const MAC_LEN: usize = 6;
 
 /// Parses an IPv4 address; the first part is the most significant byte.

@@ -7,7 +7,7 @@ use super::digits;
 use crate::sys::{AllocError, Vec};
 use core::fmt;
 
-/// Bits of a group.
+/// Number of bits of a group.
 const GROUP: u32 = 32;
 
 /// A set of CPUs with numbers below a limit.

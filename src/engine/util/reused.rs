@@ -15,11 +15,11 @@
 use crate::sys::{fence_acquire, fence_release, AllocError, AtomicU64, Vec};
 use core::ops::Range;
 
-/// Most ranges.
+/// Maximum number of ranges.
 const ROOM: usize = 128;
 
-/// Most attempts of a reader. They are exhausted only if the kernel panics while a writer is at
-/// work.
+/// Maximum number of attempts of a reader. They are exhausted only if the kernel panics while a
+/// writer is at work.
 const TRIES: usize = 10_000;
 
 /// Address ranges, each with the last time at which its former code could be recorded. The times

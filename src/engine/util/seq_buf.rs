@@ -234,7 +234,7 @@ impl Write for SeqBuf<'_> {
     }
 }
 
-/// Bytes of one such copy.
+/// Number of bytes of one such copy.
 const PART: usize = 32;
 
 /// A short, preformatted text of at most `N` bytes, a multiple of 32.

@@ -5,9 +5,9 @@
 use crate::sys::{AllocError, Vec};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Slots of the table. A thread's slot is its pid modulo this number, so threads do not collide as
-/// long as pids are smaller. They are below 32768 unless an administrator, or a machine with more
-/// than 32 CPUs, raises the limit.
+/// Number of slots of the table. A thread's slot is its pid modulo this number, so threads do not
+/// collide as long as pids are smaller. They are below 32768 unless an administrator, or a machine
+/// with more than 32 CPUs, raises the limit.
 pub const SIZE: u32 = 1 << 16;
 
 /// The processes of recently seen threads. May change while it is read.

@@ -60,7 +60,8 @@ impl Arming {
         }
     }
 
-    /// Arms or disarms `probes`: all of them or, if one fails, none. Skips those that are already.
+    /// Arms or disarms `probes`: all of them or, if one fails, none. Skips probes that are in that
+    /// state already.
     ///
     /// # Errors
     ///

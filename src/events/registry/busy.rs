@@ -19,7 +19,7 @@ use crate::{
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
-/// Most events named in one refusal.
+/// Maximum number of events named in one refusal.
 const MAX_NAMED: usize = 8;
 
 /// A reason why an event cannot be removed.
@@ -166,7 +166,7 @@ impl fmt::Display for ShownNames<'_> {
 
 /// Returns whether the event of `probe` is in use, apart from attached event probes.
 fn is_used(probe: &Probe) -> bool {
-    probe.event.is_needed() || probe.is_emitted()
+    probe.event.is_needed() || probe.is_of_emitted_event()
 }
 
 /// Returns the events that would be removed, according to `goes`, although a remaining probe is

@@ -128,7 +128,7 @@ impl Definitions {
     }
 
     /// Returns the probes of system calls.
-    pub(crate) fn call_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
+    pub(crate) fn syscall_probes(&self) -> impl Iterator<Item = &Arc<Probe>> {
         self.calls.probes.iter()
     }
 
@@ -176,7 +176,7 @@ impl Definitions {
     /// Adds similar names to the refusal of the function `name`, which does not exist.
     ///
     /// Context: process, may sleep.
-    pub(crate) fn no_symbol(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
+    pub(crate) fn add_similar_names(&mut self, refusal: Refusal, name: &[u8]) -> Refusal {
         location::no_symbol(refusal, None, name, &mut self.names)
     }
 

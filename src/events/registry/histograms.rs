@@ -211,7 +211,7 @@ impl Registry {
                 if let Some(shared) = hists.get(with) {
                     let histogram = shared.histogram.clone();
                     let first = &shared.event.format.layout;
-                    if !histogram.spec().finds_alike(first, layout) {
+                    if !histogram.spec().has_same_fields(first, layout) {
                         return Err(Refusal::new(Kind::NamedMismatch, text.at));
                     }
                     // Pause it first: it also counts the hits of this event from the next step on.

@@ -88,7 +88,7 @@ impl Registry {
     }
 
     /// Enables and disables events as decided, in `instance`, and replaces its awaited events by
-    /// `awaited`, if given. All of it or, if anything fails, nothing.
+    /// `awaited`, if given. If anything fails, nothing changes.
     ///
     /// # Errors
     ///

@@ -297,7 +297,7 @@ impl Registry {
             let is_sent_to = probe.attachments().iter().any(Attachment::is_linked);
             if let Some(pair) = probe.pair().filter(|_| is_armed && !is_sent_to) {
                 // The actions that sent hits here were removed a grace period ago.
-                pair.open().beginnings().clear();
+                pair.open_pairs().beginnings().clear();
             }
             for attachment in probe.attachments() {
                 if attachment.is_linked() != is_armed {

@@ -449,7 +449,7 @@ impl PendingSites {
 /// Warns in the kernel's log of new `probes` that wait for a module, as the kernel does for its own
 /// events: the name may be wrong.
 fn report_waiting(probes: &Set) {
-    /// Most events that one warning names.
+    /// Maximum number of events that one warning names.
     const NAMED: usize = 10;
     let waiting = || probes.iter().filter(|probe| probe.is_waiting());
     for probe in waiting().take(NAMED) {

@@ -3,8 +3,7 @@
 //! Copies of more than [`MAX_COPIED`](crate::engine::program::syscall::MAX_COPIED) bytes, for whole
 //! system calls.
 //!
-//! What is noted of each call in progress has no room for them. They have memory of their own, for
-//! fewer calls.
+//! A `NotedCall` has no room for them. They are kept in a table of their own, for fewer calls.
 
 use crate::{
     engine::{
@@ -19,16 +18,16 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Calls in progress that have room for such copies in any case.
+/// Number of calls in progress for whose long copies there always is room.
 const MAX_LONG: usize = 64;
 
-/// The long copies of the calls that tasks have begun.
+/// The long copies of calls in progress, by task.
 pub(super) struct LongCalls(PerTask<LongCopies, MAX_LONG>);
 
 /// The copies of a call.
 struct LongCopies {
-    /// The address space with the memory that is missing; 0 if none is.
-    lacks_of: u64,
+    /// The address space of the memory that is missing; 0 if none is missing.
+    missing_in: u64,
     memory: UserCopies<MAX_COPIES, MAX_SIZE>,
 }
 
@@ -38,7 +37,7 @@ impl LongCalls {
         Self(PerTask::new())
     }
 
-    /// Makes room, unless there is some already.
+    /// Allocates the table, unless that has been done before.
     ///
     /// # Errors
     ///
@@ -47,7 +46,7 @@ impl LongCalls {
     /// Context: process, may sleep.
     pub(super) fn make_room(&self) -> Result {
         self.0.make_room(|| LongCopies {
-            lacks_of: 0,
+            missing_in: 0,
             memory: UserCopies::empty(),
         })
     }
@@ -70,18 +69,18 @@ impl LongCalls {
         self.0.refused()
     }
 
-    /// Copies what is wanted of the call that the current task begins. Returns false if there is
-    /// no room.
+    /// Copies the user memory `wanted` of a call of the current task, for [`finish`](Self::finish).
+    /// Returns false if there is no room.
     #[inline(never)]
     pub(super) fn note(&self, wanted: WantedMemory<'_>, values: &Values) -> bool {
-        // The return of a call with the task's last copies was not seen.
+        // The task may have copies of an earlier call, whose return was not seen.
         self.forget();
         let Some(mut call) = self.0.put() else {
             return false;
         };
         let call: &mut LongCopies = &mut call;
         wanted.begin(values, &mut call.memory);
-        call.lacks_of = match wanted.copy_missing(values, &mut call.memory, Pass::Again) {
+        call.missing_in = match wanted.copy_missing(values, &mut call.memory, Pass::Again) {
             true => 0,
             false => context::current().address_space(),
         };
@@ -101,8 +100,8 @@ impl LongCalls {
         let Some(mut call) = self.0.take() else {
             return false;
         };
-        let is_read = call.lacks_of == 0
-            || (context::current().address_space() == call.lacks_of
+        let is_read = call.missing_in == 0
+            || (context::current().address_space() == call.missing_in
                 && wanted.copy_missing(values, &mut call.memory, Pass::Again));
         record(values, call.memory.view(), is_read);
         true

@@ -18,21 +18,21 @@ use crate::{
 const RESERVED: usize = COPY_SIZE;
 const _: () = assert!(PROBE_SIZE + 256 + MAX_COPIES * RESERVED < MAX_SIZE);
 
-/// Returns what returns the argument with an index.
+/// Returns a closure that returns the argument with a given index.
 pub(super) fn argument(arguments: &[u64]) -> impl Fn(u8) -> u64 + '_ {
-    // There is nothing at the address of what no call has.
+    // No call has an argument with a higher index. No memory is mapped at this address.
     |index| {
         let value = arguments.get(usize::from(index));
         value.copied().unwrap_or(u64::MAX)
     }
 }
 
-/// The pointers in the memory of a program.
+/// The size of the pointers in the memory of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pointers {
-    /// They have 64 bits.
+    /// 64 bits.
     Words,
-    /// They have 32 bits.
+    /// 32 bits.
     Halves,
 }
 
@@ -72,30 +72,31 @@ pub(super) fn copy<const COUNT: usize>(
     are_read
 }
 
-/// What of a call's user memory is copied.
+/// Which user memory of a call is copied, and how much of it.
 #[derive(Clone, Copy)]
 pub(super) struct WantedMemory<'a> {
     pub(super) copies: &'a Copies,
-    /// The pointers that are in that memory.
+    /// The size of the pointers in that memory.
     pub(super) pointers: Pointers,
     pub(super) limits: Limits,
 }
 
-/// Most bytes that are copied.
+/// How many bytes are copied at most.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Of one argument.
+    /// For one argument.
     of_each: usize,
-    /// Of the strings of an array.
+    /// For all strings of an array.
     of_strings: usize,
-    /// Of all together.
+    /// For all arguments together.
     of_all: usize,
-    /// What one leaves for each later one: for one that cannot be read yet, and for an address.
+    /// How much an argument must leave free for each later one, which may be an address, or may not
+    /// be readable yet.
     reserved: usize,
 }
 
 impl Limits {
-    /// Makes the limits of copies that each have room of their own.
+    /// Makes the limits of short copies, each of which has a buffer of its own.
     pub(super) fn short(limit: usize) -> Self {
         Self {
             of_each: limit.min(MAX_COPIED),
@@ -105,7 +106,8 @@ impl Limits {
         }
     }
 
-    /// Makes the limits of copies that share a record, which has `fixed` bytes besides.
+    /// Makes the limits of long copies, which share the room of a record that has `fixed` other
+    /// bytes.
     pub(super) fn long(limit: usize, fixed: usize) -> Self {
         Self {
             of_each: limit,
@@ -116,17 +118,17 @@ impl Limits {
     }
 }
 
-/// When the memory is looked at that is [missing](UserCopies::missing).
+/// When [missing](UserCopies::missing) memory is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// Right behind [`copy`]: what that leaves is copied.
+    /// Right after [`copy`]: only what that has left out.
     Now,
-    /// Later, or without that: all is copied.
+    /// Later, or without [`copy`]: everything that is missing.
     Again,
 }
 
 impl WantedMemory<'_> {
-    /// Makes room for all of it, which is missing then.
+    /// Begins an empty copy of each argument's memory; all of it is missing then.
     pub(super) fn begin<const SIZE: usize>(
         &self,
         values: &Values,
@@ -197,10 +199,10 @@ fn copy_address<const SIZE: usize>(to: &mut Copy<'_, SIZE>, from: u64, length: i
     let mut bytes = [0; MAX_ADDRESS];
     let length = usize::try_from(length).unwrap_or(0).min(MAX_ADDRESS);
     let bytes = bytes.get_mut(..length).unwrap_or_default();
-    // There is none, as in `send()`.
+    // The call has no address, as in `send()`.
     let bytes = if from == 0 { &mut [] } else { bytes };
     if !bytes.is_empty() {
-        if !to.bytes(from, length) {
+        if !to.copy_bytes(from, length) {
             return false;
         }
         for (to, from) in bytes.iter_mut().zip(to.get_mut()) {
@@ -217,8 +219,8 @@ fn copy_address<const SIZE: usize>(to: &mut Copy<'_, SIZE>, from: u64, length: i
     true
 }
 
-/// Copies the strings of an array of pointers, as many as fit into `most` bytes. Returns whether
-/// the array could be read.
+/// Copies the strings to which the pointers of an array point, as many as fit into `most` bytes.
+/// Returns whether the array could be read.
 #[inline(never)]
 fn copy_strings<const SIZE: usize>(
     to: &mut Copy<'_, SIZE>,
@@ -226,10 +228,10 @@ fn copy_strings<const SIZE: usize>(
     pointers: Pointers,
     most: usize,
 ) -> bool {
-    // Each of them takes a byte.
-    // CAST: Lossless.
+    // Each string takes a byte at least. CAST: Lossless.
     for n in 0..=most as u64 {
-        // The kernel takes no array for an empty one, and makes one empty string of that.
+        // For the kernel, a null pointer is an empty array, and an empty array has one empty
+        // string.
         let pointer = match from {
             0 => Some(0),
             from => pointers.read(from, n),
@@ -253,7 +255,7 @@ fn copy_strings<const SIZE: usize>(
             return true;
         }
     }
-    // What does not end in a NUL is not whole. There is text, unless all strings are empty.
+    // Only a string with its NUL is whole. Cut the NULs at the end, but leave one byte.
     to.truncate(most);
     let bytes = to.get_mut();
     let nuls = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
@@ -273,7 +275,7 @@ fn copy_one<const SIZE: usize>(
 ) -> bool {
     match size {
         // CAST: Lossless.
-        Some(size) => to.bytes(from, (size as usize).min(limit)),
+        Some(size) => to.copy_bytes(from, (size as usize).min(limit)),
         None if limit == 0 => {
             match is_exact {
                 true => to.push(EXACT_MARK),
@@ -281,7 +283,7 @@ fn copy_one<const SIZE: usize>(
             }
             true
         }
-        None if is_exact => match to.string::<true>(from, limit) {
+        None if is_exact => match to.copy_string::<true>(from, limit) {
             UserText::Ascii => true,
             UserText::Fault => false,
             other => {
@@ -289,7 +291,7 @@ fn copy_one<const SIZE: usize>(
                 true
             }
         },
-        None => match to.string::<false>(from, limit) {
+        None => match to.copy_string::<false>(from, limit) {
             UserText::Ascii => true,
             UserText::Fault => false,
             other => {
@@ -300,7 +302,7 @@ fn copy_one<const SIZE: usize>(
     }
 }
 
-/// Makes a string the text of a record.
+/// Makes a copied string printable, and marks it if it was cut.
 #[cold]
 #[inline(never)]
 fn finish_text<const SIZE: usize>(copy: &mut Copy<'_, SIZE>, text: &UserText) {
@@ -317,7 +319,7 @@ fn finish_text<const SIZE: usize>(copy: &mut Copy<'_, SIZE>, text: &UserText) {
     }
 }
 
-/// Marks an exact string that was longer.
+/// Marks an exact string that was cut.
 #[cold]
 #[inline(never)]
 fn finish_exact<const SIZE: usize>(copy: &mut Copy<'_, SIZE>, text: &UserText) {

@@ -26,11 +26,12 @@ use kernel::prelude::*;
 /// Serves the system calls of one number, when they begin or when they return.
 pub(crate) struct CallRecorder {
     pub(crate) recorder: Recorder,
+    /// The arguments that point to user memory, which is copied.
     copies: Copies,
 }
 
 impl CallRecorder {
-    /// Returns what makes a recorder that copies user memory first.
+    /// Returns an initializer for a recorder; `copies` says which arguments point to user memory.
     pub(crate) fn new(recorder: RecorderBuilder, copies: Copies) -> impl Init<Self> {
         init!(Self { recorder <- recorder.init(), copies })
     }
@@ -65,9 +66,9 @@ impl syscall::CallHandler for CallRecorder {
     }
 }
 
-// A step that is a function of its own is the last that its caller calls.
+// A step that is not inlined is called last, so that the compiler makes a tail call of it.
 impl CallRecorder {
-    /// Serves a call without copies, where nothing about it is unusual.
+    /// Serves a plain hit of a system call, without copies of user memory.
     #[inline(always)]
     fn serve_fast(&self, regs: &Regs, when: When, here: &OnCpu) -> Next {
         let recorder = &self.recorder;
@@ -81,8 +82,8 @@ impl CallRecorder {
         }
     }
 
-    /// Serves a call without copies that each instance records, where nothing about it is unusual;
-    /// the call returns if `RETURNS`.
+    /// Records a plain hit of a system call in each instance, without copies of user memory: the
+    /// return of the call if `RETURNS`, otherwise its entry.
     #[inline(never)]
     fn serve_in_each<const RETURNS: bool>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let (recorder, here) = (&self.recorder, &on_cpu.here());
@@ -107,7 +108,7 @@ impl CallRecorder {
         on_cpu.end();
     }
 
-    /// Serves a call by a stage, or slowly where that does not serve it.
+    /// Serves a call by the stage `STAGE`, or by the slow path if that does not serve it.
     #[inline(never)]
     fn serve_by<const STAGE: u8>(&self, regs: &Regs, on_cpu: Unpreempted) {
         let here = &on_cpu.here();

@@ -2,11 +2,12 @@
 
 //! Whole system calls, each recorded once: when it returns.
 //!
-//! A call that begins is noted for its task, with a copy of its user memory, which may be something
-//! else when it returns. What is not in memory then, is copied when the call returns, which has
-//! brought it in. A call that was not noted, because it began before that or because there was no
-//! room, is recorded as it is when it returns, without its duration. Where a call makes a task,
-//! that returns from it too, with 0: its maker has recorded the call.
+//! The entry of a call notes its arguments for the task, with a copy of its user memory, which may
+//! have changed when the call returns. Memory that is not present at the entry is copied at the
+//! return: the call itself has faulted it in. A call without a note, because it began before the
+//! recorder was armed or because there was no room, is recorded as it is at its return, without a
+//! duration. A call that makes a task, such as `fork`, returns 0 in the new task, too; only the
+//! return in its parent is recorded.
 
 use crate::{
     engine::program::{
@@ -37,37 +38,38 @@ use crate::{
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::{prelude::*, sync::Arc};
 
-/// What [`NotedCall::lacks_of`] is for a call with long copies.
+/// The value of [`NotedCall::missing_in`] for a call with long copies.
 const IS_LONG: u64 = 1;
 
-/// Calls in progress that are noted in any case.
+/// Number of calls in progress for which there always is room.
 const MAX_IN_PROGRESS: usize = 4096;
 
-/// The calls that tasks have begun.
+/// The notes of calls in progress, by task.
 struct NotedCalls {
     calls: PerTask<NotedCall, MAX_IN_PROGRESS>,
     long: LongCalls,
 }
 
-/// The calls in progress.
+/// The calls in progress, for all recorders.
 pub(crate) struct InProgress {
     calls: Arc<NotedCalls>,
-    /// Frees what is left of a task that has not returned from its call.
+    /// Frees the note of a task that exits without a return from its call.
     exits: ExitWatch<NotedCalls>,
     /// The number of recorders that are armed.
     armed: AtomicU64,
-    /// The number of times that one was.
+    /// How often a recorder was armed.
     armings: AtomicU64,
 }
 
-/// What is noted of a call that begins.
+/// What the entry of a call notes for its return.
 struct NotedCall {
     /// The recorder's [`WholeCallRecorder::key`].
     key: u64,
     began: Instant,
-    /// The address space with the memory that is missing below, or [`IS_LONG`]; 0 if none is.
-    lacks_of: u64,
-    /// The pointers that it has in memory.
+    /// The address space of the memory that is missing in `memory`, or [`IS_LONG`]; 0 if none is
+    /// missing.
+    missing_in: u64,
+    /// The size of the pointers in its memory.
     pointers: Pointers,
     /// The arguments, and room for the results.
     values: Values,
@@ -75,7 +77,7 @@ struct NotedCall {
 }
 
 impl InProgress {
-    /// Makes a table without room, which the first recorder makes that is armed.
+    /// Makes an empty table; the first recorder that is armed allocates it.
     ///
     /// # Errors
     ///
@@ -96,7 +98,8 @@ impl InProgress {
         })
     }
 
-    /// Makes room for strings of more than [`MAX_COPIED`] bytes, unless there is.
+    /// Allocates room for strings of more than [`MAX_COPIED`] bytes, unless that has been done
+    /// before.
     ///
     /// # Errors
     ///
@@ -127,26 +130,29 @@ impl Exits for NotedCalls {
     }
 }
 
-/// Returns a key for the calls of `number` which differs from those for other `armings`.
+/// Returns the key of notes about calls of `number`, for a recorder that was armed as the
+/// `armings`th one.
 fn key(armings: u64, number: u32) -> u64 {
     armings << 16 | u64::from(number & 0xffff)
 }
 
 /// Returns the number of the calls that `key` is for.
 fn number_of(key: u64) -> u32 {
-    // CAST: A part of it.
+    // CAST: The low bits of the key are the number.
     key as u32 & 0xffff
 }
 
 /// Records the system calls of one number.
 pub(crate) struct WholeCallRecorder {
     pub(crate) recorder: Recorder,
+    /// The arguments that point to user memory, which is copied.
     copies: Copies,
     returns: Returns,
-    /// The number of these calls.
+    /// The number of the system call.
     number: u32,
     in_progress: Arc<InProgress>,
-    /// Tells apart what it and others have noted, now and when it was armed before.
+    /// Marks its own notes: other recorders, and this one when it was armed before, have other
+    /// keys.
     key: AtomicU64,
 }
 
@@ -189,7 +195,7 @@ impl WholeCallRecorder {
             true => self.compat_values(regs),
             false => values(regs),
         };
-        begun.lacks_of = 0;
+        begun.missing_in = 0;
         if self.copies.count() != 0 {
             return self.note_memory::<COMPAT>(begun, shared);
         }
@@ -197,7 +203,7 @@ impl WholeCallRecorder {
         begin(begun);
     }
 
-    // The last that its caller calls.
+    // The caller makes a tail call.
     #[inline(never)]
     fn note_memory<const COMPAT: bool>(
         &self,
@@ -219,7 +225,7 @@ impl WholeCallRecorder {
         begin(begun);
     }
 
-    /// Copies the memory of a call that is left, and notes whether something is missing.
+    /// Copies the memory that is still missing, and notes whether some of it cannot be read yet.
     #[cold]
     #[inline(never)]
     fn note_missing(
@@ -228,15 +234,15 @@ impl WholeCallRecorder {
         (limit, pointers): (usize, Pointers),
         pass: Pass,
     ) {
-        let wanted = self.wanted(Limits::short(limit), pointers);
+        let wanted = self.memory_to_copy(Limits::short(limit), pointers);
         noted.pointers = pointers;
         if !wanted.copy_missing(&noted.values, &mut noted.memory, pass) {
-            noted.lacks_of = context::current().address_space();
+            noted.missing_in = context::current().address_space();
         }
     }
 
-    /// Records a call that returns. Returns false instead if it was not noted, unless such a call
-    /// is recorded, too, if `OTHERS`; the task may be in a 32-bit call if not.
+    /// Records a call that returns. If the call has no note, records it only if `OTHERS`, and
+    /// otherwise returns false: then the task may be in a 32-bit call.
     #[inline(never)]
     fn finish<const OTHERS: bool>(&self, regs: &Regs, shared: &CallsShared) -> bool {
         if let Some(mut begun) = self.in_progress.calls.calls.take() {
@@ -248,7 +254,7 @@ impl WholeCallRecorder {
                     false => compat_result(regs.return_value()),
                 };
                 let results = [result, duration];
-                if begun.lacks_of != 0 {
+                if begun.missing_in != 0 {
                     on_cpu.end();
                     if !self.copy_missing(&mut begun, results, shared) {
                         return true;
@@ -267,13 +273,13 @@ impl WholeCallRecorder {
         OTHERS
     }
 
-    /// Returns whether it is a task that the call has made, and not its maker, that returns.
+    /// Returns whether the returning task was made by the call.
     #[inline(always)]
     fn is_made_task(&self, result: u64) -> bool {
         self.returns == Returns::Twice && result == 0
     }
 
-    /// Records a call of which nothing was noted.
+    /// Records a call without a note.
     #[cold]
     #[inline(never)]
     fn record_now(
@@ -285,7 +291,7 @@ impl WholeCallRecorder {
         let limit = shared.limit();
         if limit > MAX_COPIED && self.copies.count() != 0 {
             let long = &self.in_progress.calls.long;
-            if long.note(self.wanted_long(limit, pointers), &values)
+            if long.note(self.long_memory_to_copy(limit, pointers), &values)
                 && self.finish_long((&mut values, pointers), results, shared)
             {
                 return;
@@ -293,7 +299,7 @@ impl WholeCallRecorder {
         }
         let mut memory = CallMemory::empty();
         let are_read = self.copy(&values, limit, &mut memory);
-        let wanted = self.wanted(Limits::short(limit), pointers);
+        let wanted = self.memory_to_copy(Limits::short(limit), pointers);
         if !are_read && !wanted.copy_missing(&values, &mut memory, Pass::Now) {
             shared.count_unread();
         }
@@ -306,47 +312,48 @@ impl WholeCallRecorder {
         copy(&self.copies, argument(values), limit, to)
     }
 
-    /// Copies what could not be read when the call began, unless it has replaced the address
-    /// space, as `execve` does. Returns false for a call with long copies, which it has recorded.
+    /// Copies the memory that could not be read at the call's entry, unless the call has replaced
+    /// the address space, as `execve` does. If the call has long copies, records it and returns
+    /// false.
     #[cold]
     #[inline(never)]
     fn copy_missing(&self, begun: &mut NotedCall, results: [u64; 2], shared: &CallsShared) -> bool {
-        if begun.lacks_of == IS_LONG {
+        if begun.missing_in == IS_LONG {
             let values = (&mut begun.values, begun.pointers);
             if !self.finish_long(values, results, shared) {
-                // All were forgotten.
+                // The long copies were freed.
                 self.record_now((begun.values, begun.pointers), results, shared);
             }
             return false;
         }
-        let is_there = context::current().address_space() == begun.lacks_of;
-        let wanted = self.wanted(Limits::short(shared.limit()), begun.pointers);
+        let is_there = context::current().address_space() == begun.missing_in;
+        let wanted = self.memory_to_copy(Limits::short(shared.limit()), begun.pointers);
         if !is_there || !wanted.copy_missing(&begun.values, &mut begun.memory, Pass::Again) {
             shared.count_unread();
         }
         true
     }
 
-    /// Notes a call of which up to `limit` bytes of an argument are wanted, more than there is room
-    /// for among what is noted of each call. The last that its caller calls.
+    /// Notes a call with long copies, of up to `limit` bytes of an argument: more than a
+    /// `NotedCall` has room for. The caller makes a tail call.
     #[cold]
     #[inline(never)]
     fn note_long(&self, mut begun: Kept<'_, NotedCall>, limit: usize, pointers: Pointers) {
         let noted = &mut *begun;
         let long = &self.in_progress.calls.long;
-        if long.note(self.wanted_long(limit, pointers), &noted.values) {
-            noted.lacks_of = IS_LONG;
+        if long.note(self.long_memory_to_copy(limit, pointers), &noted.values) {
+            noted.missing_in = IS_LONG;
             noted.pointers = pointers;
             return begin(begun);
         }
-        let wanted = self.wanted(Limits::short(limit), pointers);
+        let wanted = self.memory_to_copy(Limits::short(limit), pointers);
         wanted.begin(&noted.values, &mut noted.memory);
         self.note_missing(noted, (limit, pointers), Pass::Again);
         begin(begun);
     }
 
-    /// Returns what is copied of a call's memory.
-    fn wanted(&self, limits: Limits, pointers: Pointers) -> WantedMemory<'_> {
+    /// Returns which user memory of the call is to be copied.
+    fn memory_to_copy(&self, limits: Limits, pointers: Pointers) -> WantedMemory<'_> {
         WantedMemory {
             copies: &self.copies,
             pointers,
@@ -354,10 +361,11 @@ impl WholeCallRecorder {
         }
     }
 
-    /// Returns the memory that is wanted of a call, in copies of at most `limit` bytes.
-    fn wanted_long(&self, limit: usize, pointers: Pointers) -> WantedMemory<'_> {
+    /// Returns which user memory of the call is to be copied into one long copy, at most `limit`
+    /// bytes of each argument.
+    fn long_memory_to_copy(&self, limit: usize, pointers: Pointers) -> WantedMemory<'_> {
         let fixed = exec::length_with(&self.recorder.program, 0);
-        self.wanted(Limits::long(limit, fixed), pointers)
+        self.memory_to_copy(Limits::long(limit, fixed), pointers)
     }
 
     /// Records a call that [`Self::note_long`] has noted. Returns false if the task has no long
@@ -370,7 +378,7 @@ impl WholeCallRecorder {
         shared: &CallsShared,
     ) -> bool {
         let long = &self.in_progress.calls.long;
-        let wanted = self.wanted_long(shared.limit(), pointers);
+        let wanted = self.long_memory_to_copy(shared.limit(), pointers);
         long.finish(wanted, values, |values, copied, is_read| {
             if !is_read {
                 shared.count_unread();
@@ -414,12 +422,13 @@ impl WholeCallRecorder {
     }
 }
 
-/// When something happens.
+/// A point in time, by one of two clocks.
 #[derive(Clone, Copy, Default)]
 struct Instant {
     /// In nanoseconds by [`Clock::Local`], if that takes few instructions; 0 otherwise.
     local: u64,
-    /// In nanoseconds by [`Clock::Mono`] otherwise: the other one may then differ between CPUs.
+    /// In nanoseconds by [`Clock::Mono`], where `local` is 0: there [`Clock::Local`] may differ
+    /// between CPUs.
     mono: u64,
 }
 
@@ -476,7 +485,7 @@ impl syscall::CallHandler for WholeCallRecorder {
         all.calls.calls.make_room(|| NotedCall {
             key: 0,
             began: Instant::default(),
-            lacks_of: 0,
+            missing_in: 0,
             pointers: Pointers::Words,
             values: [0; WORDS],
             memory: CallMemory::empty(),
@@ -496,7 +505,7 @@ impl syscall::CallHandler for WholeCallRecorder {
         if all.armed.fetch_sub(1, Ordering::Relaxed) == 1 {
             // Disarming does not fail.
             let _ = all.exits.set_enabled(false);
-            // Some tasks return when nobody sees it.
+            // Free the notes of calls in progress: their returns are not reported any more.
             all.calls.calls.clear();
             all.calls.long.clear();
         }
@@ -526,7 +535,7 @@ impl syscall::CallHandler for WholeCallRecorder {
             }
             When::Enter => [0, 0],
             When::Exit if self.is_made_task(compat_result(regs.return_value())) => return,
-            // What was noted has been looked for.
+            // [`Self::serve_end`] has found no note of the call.
             When::Exit => [compat_result(regs.return_value()), 0],
         };
         let values = (self.compat_values(regs), Pointers::Halves);

@@ -9,10 +9,10 @@ use crate::sys::{AllocError, Vec};
 /// The number of tokens.
 pub(super) const TOKENS: usize = 256;
 
-/// Most bytes of a token's text.
+/// Maximum number of bytes of a token's text.
 const MAX_TOKEN: usize = 128;
 
-/// Most cached names: as many as the first ten comparisons of searches can meet.
+/// Maximum number of cached names: as many as the first ten comparisons of searches can meet.
 const SEEN: usize = 1024;
 
 /// Symbols per mark.

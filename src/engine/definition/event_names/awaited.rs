@@ -8,7 +8,7 @@ use super::words::{EventNames, ModuleName};
 use crate::engine::util::text::Appender;
 use crate::sys::{AllocError, Vec};
 
-/// Most words that wait. They are searched whenever a module is loaded.
+/// Maximum number of words that wait. They are searched whenever a module is loaded.
 pub const MAX_AWAITED: usize = 1024;
 
 /// Why a word does not wait.

@@ -10,7 +10,8 @@ use crate::engine::util::text::Plain;
 /// Separates the names of events from the module.
 const OF_MODULE: &[u8] = b":mod:";
 
-/// Bytes of the longest name of a module: the kernel's `MODULE_NAME_LEN`, without the NUL.
+/// Number of bytes of the longest name of a module: the kernel's `MODULE_NAME_LEN`, without the
+/// NUL.
 const LONGEST_MODULE: usize = 55;
 
 /// A word of `set_event`, parsed.

@@ -17,7 +17,7 @@ use crate::sys::Vec;
 
 use super::RESERVED_NAMES;
 
-/// Most fields: the kernel's `SYNTH_FIELDS_MAX`.
+/// Maximum number of fields: the kernel's `SYNTH_FIELDS_MAX`.
 const MAX_FIELDS: usize = 64;
 
 /// The group of synthetic events.

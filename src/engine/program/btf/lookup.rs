@@ -65,7 +65,7 @@ pub struct TypeIdentity {
 /// A member of a structure.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// Bits from the start of the structure.
+    /// Offset from the start of the structure, in bits.
     pub bit_offset: u32,
     /// Size in bits of a bitfield, otherwise `None`.
     pub bit_size: Option<u8>,

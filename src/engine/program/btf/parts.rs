@@ -10,7 +10,7 @@ use super::BtfKind;
 pub struct DeclaredMember<'a> {
     /// Its name; empty if it has none.
     pub name: &'a [u8],
-    /// Bits from the start of the structure.
+    /// Offset from the start of the structure, in bits.
     pub bit_offset: u32,
     /// Size in bits of a bitfield, otherwise `None`.
     pub bit_size: Option<u8>,

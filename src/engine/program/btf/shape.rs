@@ -6,11 +6,11 @@ use super::lookup::BtfValue;
 use crate::engine::code::arch::calling::TypeShape;
 use crate::sys::{AllocError, Vec};
 
-/// Most members and elements that are visited. Larger types have an unknown shape.
+/// Maximum number of members and elements that are visited. Larger types have an unknown shape.
 const MAX_STEPS: usize = 4096;
 
-/// Most elements of an array that are visited. The others are alike, and behind the first sixteen
-/// bytes, whose contents do not matter.
+/// Maximum number of elements of an array that are visited. The others are alike, and behind the
+/// first sixteen bytes, whose contents do not matter.
 const MAX_ELEMENTS: u32 = 16;
 
 impl BtfValue<'_> {

@@ -24,10 +24,10 @@ pub(super) fn constant_text(program: &Program, constant: Constant, out: &mut [u8
     );
 }
 
-/// Most bytes of one string, with its NUL: `PATH_MAX`.
+/// Maximum number of bytes of one string, with its NUL: `PATH_MAX`.
 pub(super) const MAX_STRING: usize = 4096;
 
-/// Bytes that a long string leaves free for each later one.
+/// Number of bytes that a long string leaves free for each later one.
 const RESERVED: usize = 64;
 
 /// Calls `read` to write a string at `end`, leaving room for `later` strings, and points the word
@@ -80,7 +80,7 @@ pub(super) fn text(
     end.wrapping_add(length)
 }
 
-/// Most strings of an array up to a NULL.
+/// Maximum number of strings of an array up to a NULL.
 pub(super) const MAX_JOINED: u64 = 64;
 
 /// Writes the strings of a NULL-terminated array, separated by spaces, with a NUL behind the last

@@ -17,8 +17,8 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::refusal::suggest::suggest;
 use crate::sys::Vec;
 
-/// Most texts of the other event that one probe's arguments can name. They are copied at each hit
-/// of the other event.
+/// Maximum number of texts of the other event that one probe's arguments can name. They are copied
+/// at each hit of the other event.
 pub const MAX_TEXTS: usize = 4;
 
 /// The register of a beginning's first value.

@@ -114,7 +114,7 @@ pub(super) struct ValueMembers<'a>(pub(super) BtfValue<'a>);
 
 impl fmt::Display for ValueMembers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Most members that are displayed.
+        /// Maximum number of members that are displayed.
         const MOST: usize = 8;
 
         let (mut count, mut result) = (0usize, Ok(()));

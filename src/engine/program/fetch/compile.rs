@@ -15,14 +15,14 @@ use crate::engine::record::{self, Faults, Field, Layout, Name, COMM_LEN};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::{Box, Vec};
 
-/// Bytes of a comm.
+/// Number of bytes of a comm.
 const COMM_SPACE: u16 = 16;
 const _: () = assert!(COMM_SPACE as usize == COMM_LEN);
 
 /// Least room for one text: an empty one with its NUL, and the byte that shows that it fits.
 const MIN_TEXT: usize = 3;
 
-/// Most links of one argument.
+/// Maximum number of links of one argument.
 pub(super) const MAX_LINKS: usize = 16;
 
 /// Compiles the arguments of `definition` to the program that fetches them, and to their layout in

@@ -17,7 +17,7 @@ use crate::engine::program::calling::{self, PassedArguments};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::Plain;
 
-/// Bits of a word.
+/// Number of bits of a word.
 const WORD: u32 = 64;
 
 /// How an argument is passed.

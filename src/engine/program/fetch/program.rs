@@ -232,7 +232,7 @@ pub(in crate::engine) struct WordRead {
     pub(in crate::engine) fault: u8,
 }
 
-/// Most pointers of [`Steps`].
+/// Maximum number of pointers of [`Steps`].
 const MOST_STEPS: usize = 3;
 
 /// Pointers to follow from a register, in memory that is not declared as user memory.

@@ -24,7 +24,8 @@ use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
 use crate::sys::{Box, Vec};
 
-/// Most words that a return probe saves at the entry of a function: the kernel's limit.
+/// Maximum number of words that a return probe saves at the entry of a function: the kernel's
+/// limit.
 const MAX_SAVED: usize = 512;
 
 impl<'b> Compiler<'_, 'b> {

@@ -7,7 +7,7 @@ use crate::engine::definition::kind::{ArgumentsFrom, ProbeKind};
 use crate::engine::program::btf::{Btf, BtfFunction, Parameter};
 use crate::engine::refusal::suggest::distance::Nearest;
 
-/// Most arguments of a tracepoint: the kernel's limit for functions that BPF traces.
+/// Maximum number of arguments of a tracepoint: the kernel's limit for functions that BPF traces.
 pub const MAX_TRACEPOINT_ARGUMENTS: u8 = 12;
 
 /// Looks up data symbols.

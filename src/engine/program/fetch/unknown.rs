@@ -111,7 +111,7 @@ pub(super) fn no_element(path: Span<'_>) -> Error {
 /// Deepest nesting of members that is searched.
 const DEEPEST: usize = 3;
 
-/// Most members that are searched for one name: nested structures repeat.
+/// Maximum number of members that are searched for one name: nested structures repeat.
 const MOST_SEEN: usize = 1 << 16;
 
 /// A predicate on member names.

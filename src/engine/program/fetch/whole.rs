@@ -13,23 +13,23 @@ use crate::engine::record::{
 };
 use crate::sys::{AllocError, Vec};
 
-/// Most parts of a structure that are shown.
+/// Maximum number of parts of a structure that are shown.
 const MAX_PARTS: usize = 256;
 
 /// Deepest nesting that is shown.
 const MAX_DEPTH: usize = 8;
 
-/// Most elements of an array that are shown.
+/// Maximum number of elements of an array that are shown.
 const MAX_ELEMENTS: u32 = 16;
 
-/// Most members and elements that are visited. Anonymous members may contain many that are not
-/// shown.
+/// Maximum number of members and elements that are visited. Anonymous members may contain many that
+/// are not shown.
 const MAX_STEPS: usize = 4096;
 
-/// Most names of enumerations.
+/// Maximum number of names of enumerations.
 const MAX_ENUMERATORS: usize = 512;
 
-/// Most bytes of names.
+/// Maximum number of bytes of names.
 const MAX_NAMES: usize = 32 << 10;
 
 /// Limit for names of enumerations; the bytes behind it are left for members.
@@ -51,7 +51,7 @@ enum ShapeLevelOf<'a> {
     Members(BtfValue<'a>),
     Elements {
         element: BtfValue<'a>,
-        /// Bits of an element.
+        /// Number of bits of an element.
         stride: u32,
         count: u32,
     },

@@ -11,16 +11,17 @@ use crate::engine::record::MAX_SIZE;
 use crate::engine::util::digits;
 use crate::sys;
 
-/// Most names of a path, and mounts on its way.
+/// Maximum number of names of a path, and mounts on its way.
 const MAX_STEPS: usize = 192;
 
-/// Most mounts of a filesystem that are visited.
+/// Maximum number of mounts of a filesystem that are visited.
 const MAX_MOUNTS: usize = 64;
 
 /// Longest name, `NAME_MAX`.
 const MAX_NAME: u32 = 255;
 
-/// Most bytes of names: what fits into a record of [`MAX_SIZE`] bytes, with other arguments.
+/// Maximum number of bytes of names: what fits into a record of [`MAX_SIZE`] bytes, with other
+/// arguments.
 const MAX_PATH: usize = 3840;
 const _: () = assert!(MAX_PATH + 128 <= MAX_SIZE);
 
@@ -541,7 +542,7 @@ struct PathEnd<'a> {
     out: &'a mut [u8],
     /// The length of the path, as far as known.
     length: usize,
-    /// Bytes of the path that are skipped before `out`.
+    /// Number of bytes of the path that are skipped before `out`.
     skip: usize,
     /// Whether bytes before the path may be overwritten.
     is_moved: bool,

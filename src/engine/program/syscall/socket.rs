@@ -9,7 +9,7 @@
 use crate::engine::util::address::{put_ip4, put_ip6, IP6_LEN};
 use crate::engine::util::seq_buf::SeqBuf;
 
-/// Most bytes of an address: the kernel's `struct sockaddr_storage`.
+/// Maximum number of bytes of an address: the kernel's `struct sockaddr_storage`.
 pub const MAX_ADDRESS: usize = 128;
 
 const UNSPECIFIED: u16 = 0;

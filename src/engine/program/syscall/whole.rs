@@ -14,7 +14,7 @@ use crate::sys::{AllocError, Box, Vec};
 /// unknown. Fetch programs read them as registers.
 pub type Values = [u64; WORDS];
 
-/// Most values.
+/// Maximum number of values.
 pub const WORDS: usize = MAX_ARGUMENTS + RESULTS;
 
 /// Values that are known when a call returns.

@@ -9,7 +9,7 @@ use crate::engine::util::text::Plain;
 /// Longest suggested name. Rust symbols are long.
 const MAX_LEN: usize = 160;
 
-/// Most suggested names.
+/// Maximum number of suggested names.
 const MAX_NAMES: usize = 3;
 
 /// Rank of one edit: more than any number of additional letters.
@@ -334,7 +334,7 @@ fn letters(name: &[u8]) -> u64 {
     name.iter().fold(0, |all, &letter| all | bit(letter))
 }
 
-/// Most allowed edits.
+/// Maximum number of allowed edits.
 const MOST: usize = 2;
 
 /// Width of the band of the distance table that can be within [`MOST`]: cell `k` of row `i` is the

@@ -141,7 +141,7 @@ impl Definitions {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and the errors of creating files; then there are none.
+    /// `ENOMEM`, and the errors of creating files; on an error no event has been made.
     ///
     /// Context: process, may sleep.
     #[inline(never)]

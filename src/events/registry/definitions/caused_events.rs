@@ -38,7 +38,7 @@ use crate::{
 use core::fmt::Write as _;
 use kernel::{prelude::*, sync::Arc};
 
-/// Most event probes in a chain of attachments: each level takes stack.
+/// Maximum number of event probes in a chain of attachments: each level takes stack.
 const MAX_ATTACHED: usize = 3;
 
 /// Memory that a definition takes, in bytes, roughly.
@@ -152,7 +152,7 @@ impl Write<'_> {
             *definition.group == *group && *definition.event == *name
         };
         let defined = self.all().filter(|probe| !self.removes(&probe.event));
-        let calls = self.registry.definitions.call_probes();
+        let calls = self.registry.definitions.syscall_probes();
         let found = Iterator::chain(defined, calls).find(is_it);
         let Some(found) = found else {
             return Err(self.no_event((group, name), at));
@@ -212,7 +212,9 @@ impl Definitions {
         let last = to.len().wrapping_sub(1);
         let mut all = Vec::new();
         for (n, event) in to.into_iter().enumerate() {
-            let begins = pair.filter(|_| n < last).map(|pair| pair.open().clone());
+            let begins = pair
+                .filter(|_| n < last)
+                .map(|pair| pair.open_pairs().clone());
             let to: KBox<dyn HitSink> = match (&begins, pair) {
                 (Some(open), _) => KBox::new(open.clone(), GFP_KERNEL)?,
                 (None, Some(pair)) => KBox::new(pair.clone(), GFP_KERNEL)?,

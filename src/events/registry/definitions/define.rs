@@ -43,8 +43,8 @@ use crate::{
 };
 use kernel::{prelude::*, sync::Arc};
 
-/// Most functions of one event whose parameters are looked up by name: each lookup walks the
-/// kernel's types.
+/// Maximum number of functions of one event whose parameters are looked up by name: each lookup
+/// walks the kernel's types.
 const MAX_BY_NAME: usize = 256;
 
 /// Memory that a definition takes, in bytes, roughly.

@@ -30,7 +30,7 @@ use crate::{
 use kernel::{prelude::*, sync::Arc};
 
 /// A change of an event's plan in an instance.
-pub(crate) struct Change {
+pub(crate) struct PlanChange {
     event: Arc<Event>,
     /// The new plan of the event file.
     plan: Arc<Plan>,
@@ -40,7 +40,7 @@ pub(crate) struct Change {
     meanwhile: Option<Arc<Plan>>,
 }
 
-impl Change {
+impl PlanChange {
     fn new(event: &Arc<Event>, plan: Arc<Plan>, active: InstancePlan) -> Result<Self> {
         Ok(Self {
             event: event.clone(),
@@ -81,11 +81,11 @@ fn between(from: &InstancePlan, to: &InstancePlan) -> Result<Option<Arc<Plan>>> 
     Plan::per_instance(only).map(Some)
 }
 
-/// Memory for what changes replace.
+/// Memory, allocated in advance, for the lists of what changes replace.
 pub(crate) struct Room {
     plans: ReplacedPlans,
     buffers: Replaced<Buffer>,
-    plans_again: ReplacedPlans,
+    meanwhile_plans: ReplacedPlans,
     histograms: ReplacedLists,
 }
 
@@ -95,7 +95,7 @@ impl Room {
         Ok(Self {
             plans: ReplacedPlans::with_room(recorders)?,
             buffers: Replaced::with_room(recorders)?,
-            plans_again: ReplacedPlans::with_room(recorders)?,
+            meanwhile_plans: ReplacedPlans::with_room(recorders)?,
             histograms: ReplacedLists::with_room(events)?,
         })
     }
@@ -136,7 +136,7 @@ impl Instances {
         event: &Arc<Event>,
         instance: InstanceId,
         (plan, is_needed): (Arc<Plan>, bool),
-    ) -> Result<Change> {
+    ) -> Result<PlanChange> {
         let needed = self.needed(event, |other, file| match other == instance {
             true => is_needed.then(|| plan.clone()),
             false => file.is_needed().then(|| file.plan()),
@@ -155,7 +155,7 @@ impl Instances {
                 plan: self.off.clone(),
             },
         };
-        Change::new(event, plan, active)
+        PlanChange::new(event, plan, active)
     }
 
     /// Returns the changes that enable or disable the events that `which` selects in `instance`,
@@ -165,7 +165,7 @@ impl Instances {
         instance: InstanceId,
         which: impl Fn(&Event) -> bool,
         enabled: bool,
-    ) -> Result<(Vec<Change>, Vec<Change>)> {
+    ) -> Result<(Vec<PlanChange>, Vec<PlanChange>)> {
         let mut changes = Vec::new();
         let mut undone = Vec::new();
         for event in self.events().filter(|event| which(event)) {
@@ -181,7 +181,7 @@ impl Instances {
     }
 
     /// Returns the changes of all events when `instance` is removed.
-    pub(crate) fn without(&self, instance: InstanceId) -> Result<Vec<Change>> {
+    pub(crate) fn without(&self, instance: InstanceId) -> Result<Vec<PlanChange>> {
         let gone = &self.get(instance)?.buffer;
         let mut changes = Vec::new();
         for event in self.events() {
@@ -202,7 +202,7 @@ impl Instances {
                 },
             };
             let plan = event.in_instance(instance)?.plan();
-            changes.push(Change::new(event, plan, active)?)?;
+            changes.push(PlanChange::new(event, plan, active)?)?;
         }
         Ok(changes)
     }
@@ -217,7 +217,7 @@ impl Instances {
         &self,
         instance: InstanceId,
         events: impl Iterator<Item = (&'a Arc<Event>, F)>,
-    ) -> Result<Vec<Change>> {
+    ) -> Result<Vec<PlanChange>> {
         let stacks = self.get(instance)?.stacks;
         let mut changes = Vec::new();
         for (event, change) in events {
@@ -234,7 +234,7 @@ impl Instances {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn undone(instance: InstanceId, changes: &[Change]) -> Result<Vec<Change>> {
+    pub(crate) fn undone(instance: InstanceId, changes: &[PlanChange]) -> Result<Vec<PlanChange>> {
         let mut undone = Vec::new();
         for change in changes {
             undone.push(change.undone(instance)?)?;
@@ -250,7 +250,7 @@ impl Instances {
     pub(crate) fn activate(
         &mut self,
         instance: InstanceId,
-        changes: Vec<Change>,
+        changes: Vec<PlanChange>,
         definitions: &Definitions,
     ) -> Result {
         let room = self.room_for(&changes, definitions)?;
@@ -265,7 +265,7 @@ impl Instances {
     /// `ENOMEM`.
     pub(crate) fn room_for(
         &mut self,
-        changes: &[Change],
+        changes: &[PlanChange],
         definitions: &Definitions,
     ) -> Result<Room> {
         if changes.is_empty() {
@@ -284,7 +284,7 @@ impl Instances {
     pub(crate) fn undo(
         &mut self,
         instance: InstanceId,
-        undone: Vec<Change>,
+        undone: Vec<PlanChange>,
         definitions: &Definitions,
     ) {
         if let Ok(room) = Room::new(0, 0) {
@@ -297,7 +297,7 @@ impl Instances {
     pub(crate) fn make_changes(
         &mut self,
         instance: InstanceId,
-        changes: Vec<Change>,
+        changes: Vec<PlanChange>,
         mut room: Room,
         definitions: &Definitions,
     ) {
@@ -343,7 +343,7 @@ impl Instances {
             }
         }
         for probe in probes_in(definitions, set) {
-            probe.set_plan(probe.event.active().plan, &mut room.plans_again);
+            probe.set_plan(probe.event.active().plan, &mut room.meanwhile_plans);
         }
     }
 
