@@ -37,7 +37,7 @@ macro_rules! stages {
                 recorder.serve_short::<false>(hit, here);
             /// Records each hit; one string is fetched.
             TEXT = 5, call SERVE, else SERVE;
-            /// Records each hit in a long record, or in one of variable size.
+            /// Records each hit; records are long, or vary in size.
             ///
             /// It serves any hit, and does not try a fast path first.
             SLOW = handler::SLOW, call SERVE, else SERVE => {
@@ -56,9 +56,9 @@ macro_rules! stages {
                 }
                 Next::Done
             };
-            /// Runs the sole action: it counts in a histogram, or switches something on or off.
+            /// Runs the sole action: it counts, or switches something.
             ACT = 8, call ACT, else SERVE => done_if(recorder.acts_fast(hit, here));
-            /// Runs the sole action: it counts in an inter-event histogram.
+            /// Runs the sole action: an inter-event histogram.
             INTER_EVENT = 9, call INTER_EVENT, else FORWARD_TO_ALL =>
                 done_if(recorder.counts_inter_event(hit, here));
             /// Runs the sole action: it saves the time in a variable.
@@ -70,22 +70,22 @@ macro_rules! stages {
             /// Runs the sole action: it notes the beginning of a pair.
             BEGIN_PAIR = 12, call BEGIN_PAIR, else BEGIN_PAIR =>
                 done_if(recorder.begin_pair(hit, here));
-            /// Runs all actions, each of which sends the hit to an event probe.
+            /// Runs the actions: all send the hit to event probes.
             FORWARD_TO_ALL = 13, call FORWARD_TO_ALL, else FORWARD_TO_ALL =>
                 done_if(recorder.forward_or_count(hit, here));
             /// Records each hit in each instance; nothing is fetched.
             EACH_BARE = handler::EACH_BARE, call EACH_BARE, else EACH_SHORT =>
                 recorder.serve_word_in_each::<false>(hit, here);
-            /// Records each hit in each instance; one register is fetched.
+            /// Records each hit in each instance; one register.
             EACH_WORD = handler::EACH_WORD, call EACH_WORD, else EACH_SHORT =>
                 recorder.serve_word_in_each::<true>(hit, here);
-            /// Records each hit in each instance, in a short record of fixed size.
+            /// Records each hit in each instance, in a short record.
             EACH_SHORT = handler::EACH_SHORT, call EACH_SHORT, else EACH_SHORT =>
                 recorder.step_in_each(hit, ByProgram::<false>, &recorder.short, here);
             /// Records each hit in each instance; one string is fetched.
             EACH_TEXT = 17, call EACH_TEXT, else SERVE =>
                 done_if(recorder.serve_text_in_each(hit, here));
-            /// Records each hit in each instance, in records of any size.
+            /// Records each hit in each instance; any records.
             EACH_SLOW = 18, call SERVE, else SERVE;
             /// Rejects a hit by the gate of the filter.
             FILTER = handler::FILTER, call FILTER, else FILTER =>
@@ -96,10 +96,10 @@ macro_rules! stages {
             TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
             // No recorder is at the following stages.
 
-            /// Does what `SHORT` does, for a program that reads no memory.
+            /// Does what `SHORT` does; nothing reads memory.
             NO_MEMORY = handler::NO_MEMORY, call SERVE, else SERVE =>
                 recorder.serve_short::<true>(hit, here);
-            /// Does what `EACH_SHORT` does, for a program that reads no memory.
+            /// Does what `EACH_SHORT` does; nothing reads memory.
             EACH_NO_MEMORY = handler::EACH_NO_MEMORY, call SERVE, else SERVE =>
                 recorder.step_in_each(hit, ByProgram::<true>, &recorder.short, here);
         }
