@@ -49,8 +49,8 @@ suite() {
 # Most bytes of the module's functions, .kprobes.text, for each architecture: a little more than
 # they have.  What a hit does when something about it is unusual has one copy; copies for each
 # source once made a fifth of the whole.  Raise them for code that does more.
-most_text_amd64=1720000
-most_text_arm64=1405000
+most_text_amd64=1714000
+most_text_arm64=1399000
 
 # small_text MODULE RELEASE: check the size of the module's functions.
 small_text() {
