@@ -178,8 +178,8 @@ impl<H: Handler<Function>> Functions<H> {
         )
     }
 
-    /// Makes a handler of function returns. Its hits and those of entries exclude each other on a
-    /// CPU in the same context, see [`ReturnRegistration::with`].
+    /// Makes a handler of function returns. On a CPU, its hits and the hits of
+    /// function entries exclude each other in the same context, see [`ReturnRegistration::with`].
     ///
     /// # Errors
     ///

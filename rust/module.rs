@@ -174,9 +174,9 @@ impl ModuleMemory<'_> {
         unsafe { extra::ferroprobe_in_init(self.0.cast(), address as c_ulong) }
     }
 
-    /// Calls `each` with the address ranges of code and data: those of init code and data, which
-    /// are freed after the module's init function, as long as they exist; and all others, unless
-    /// `only_init`.
+    /// Calls `each` with the address ranges of code and data. Init code and data are freed after
+    /// the module's init function, and are included as long as they exist. All other ranges are
+    /// included unless `only_init`.
     pub fn each(&self, only_init: bool, each: &mut dyn FnMut(Range<u64>)) {
         let mut memory = extra::ferroprobe_module_memory {
             start: 0,

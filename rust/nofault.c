@@ -54,7 +54,7 @@ s64 ferroprobe_read_kernel_string(char *to, u64 from, size_t room)
 	while (done < room) {
 		unsigned long word, zeros;
 
-		/* An aligned word lies in one page: that of the next byte of the string. */
+		/* An aligned word lies in the same page as the next byte of the string. */
 		if (room - done >= sizeof(word) && (from + done) % sizeof(word) == 0) {
 			__get_kernel_nofault(&word, (void *)(from + done), unsigned long, fault);
 			memcpy(to + done, &word, sizeof(word));

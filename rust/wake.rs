@@ -30,7 +30,7 @@ use kernel::{
 /// The longest time that a reader sleeps without checking again, in milliseconds.
 const LONGEST: u32 = 100;
 
-/// As [`LONGEST`], for a reader that waits for more than the next event.
+/// The longest time that a reader sleeps if it waits for several events, in milliseconds.
 const LONGEST_FOR_MANY: u32 = 10;
 
 /// A queue of sleeping readers that a writer in any context can wake.
@@ -65,7 +65,7 @@ impl Waker {
                 // SAFETY: `work` is the memory of the structure.
                 unsafe { extra::ferroprobe_init_hard_irq_work(work, Some(Self::interrupt)) }
             }),
-            // SAFETY: The work is that of a `Waker`, as `run` requires. The fields that `run` uses
+            // SAFETY: The work belongs to a `Waker`, as `run` requires. The fields that `run` uses
             // exist until `later` is dropped.
             later <- unsafe { DelayedWork::new(Self::run) },
             queue <- Opaque::ffi_init(|queue| {

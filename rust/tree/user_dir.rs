@@ -14,8 +14,8 @@ pub trait Subdirs: Send + Sync + 'static {
     ///
     /// The error that `mkdir(2)` returns.
     ///
-    /// Context: process, may sleep; concurrent calls are possible. Called without locks, except
-    /// that of the directory's inode in the module's own file system.
+    /// Context: process, may sleep; concurrent calls are possible. Called with the
+    /// lock of the directory's inode in the module's own file system, and no other.
     fn make(&self, name: &CStr) -> Result;
 
     /// Removes the directory `name`, for `rmdir(2)`.

@@ -117,7 +117,7 @@ impl File for HistFile {
         text::read_only(open.member.tracer(), file, from)
     }
 
-    /// As in the kernel: readable if there are hits that were not read; urgent if there are hits
+    /// Returns, like the kernel, readable if there are unread hits, and urgent if there are hits
     /// since the last call.
     fn poll<'open>(open: &'open OpenHist, file: &OpenFile, table: &PollTable<'open>) -> u32 {
         let member = &open.member;

@@ -18,7 +18,7 @@ fn show(tracer: &Arc<Tracer>, out: &mut dyn fmt::Write) -> fmt::Result {
     writeln!(out, "{limit}")
 }
 
-/// As in the kernel, a larger size means the largest one.
+/// Sets the size. A size beyond the limit is stored as the limit, like the kernel does.
 fn store(tracer: &Arc<Tracer>, text: &[u8]) -> Result<(), Rejected> {
     const EXPECTS: &str = "bytes of an argument in user memory, such as 63";
 

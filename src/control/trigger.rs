@@ -2,7 +2,8 @@
 
 //! `events/GROUP/EVENT/trigger`: the triggers of an event.
 //!
-//! As in the kernel, opening it like the shell's `>` removes histograms, and nothing else.
+//! Opening it with `O_TRUNC` (the shell's `>`) removes histograms and nothing else, like in the
+//! kernel.
 
 use super::{member::EventMember, rejected::Rejected, text::TextOps};
 use crate::engine::definition::ready::{ReadyGroup, ReadyRow};

@@ -255,7 +255,7 @@ pub enum Modifier {
     Syscall,
     /// The power of two that the number does not exceed.
     Log2,
-    /// As [`Modifier::Log2`] for signed numbers: all negative ones share one key.
+    /// The power of two that a signed number does not exceed; all negative numbers share one key.
     SignedLog2,
     /// The start of a bucket of that many numbers.
     Buckets(NonZeroU64),

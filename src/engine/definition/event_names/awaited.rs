@@ -30,7 +30,7 @@ impl From<AllocError> for NotAwaited {
 /// loaded.
 #[derive(Default)]
 pub struct AwaitedEvents {
-    /// As shown in `set_event`.
+    /// The names as `set_event` shows them.
     words: Vec<Vec<u8>>,
 }
 
