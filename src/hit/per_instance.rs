@@ -23,7 +23,7 @@ use crate::{
         stage::Stage,
     },
     kapi::{
-        cold::{self, Seldom},
+        cold,
         context::{self, OnCpu},
     },
     sys,
@@ -219,14 +219,13 @@ fn record_fast<const LEAST: usize>(
 ) -> bool {
     let task = &Running(context::current());
     let recorded = buffer.record_fast(size, task, (Pace::Fast, here), CopiedRecord(bytes));
-    is_recorded(recorded, Pace::Fast, here)
+    is_recorded(recorded, here)
 }
 
 /// Returns whether the hit was recorded; publishes the records of nested writers.
 #[inline(always)]
 pub(super) fn is_recorded(
     recorded: Result<Option<Unpublished<'_>>, Option<Unpublished<'_>>>,
-    pace: Pace,
     here: &OnCpu,
 ) -> bool {
     let (is_done, unpublished) = match recorded {
@@ -234,18 +233,9 @@ pub(super) fn is_recorded(
         Err(unpublished) => (false, unpublished),
     };
     if let Some(unpublished) = unpublished {
-        seldom(unpublished.ring(), pace, here);
+        cold::call(unpublished.ring(), here);
     }
     is_done
-}
-
-/// Runs `what`, by a kind of call that `pace` allows.
-#[inline(always)]
-pub(super) fn seldom(what: &impl Seldom, pace: Pace, here: &OnCpu) {
-    match pace {
-        Pace::Fastest => cold::call(what, here),
-        Pace::Fast => what.run(here),
-    }
 }
 
 #[inline(never)]

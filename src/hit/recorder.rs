@@ -46,7 +46,7 @@ pub(crate) struct Recorder {
     pub(super) stage: AtomicU8,
     /// The register that [`Stage::WORD`] fetches.
     pub(super) register: u8,
-    /// The length of the records, if it is fixed and short; otherwise unused.
+    /// The length of the records, if it is fixed and short (`is_short`); otherwise unused.
     pub(super) short: Short<PROBE_WORDS>,
     /// [`Header::first_half`] of a record, without flags.
     pub(super) plain: u32,
@@ -59,6 +59,8 @@ pub(crate) struct Recorder {
     /// The number of the event, in each record.
     pub(super) event: u16,
     pub(super) is_return: bool,
+    /// Whether all records have one length, which is short.
+    pub(super) is_short: bool,
     /// Whether the time is all that is saved at the function's entry.
     pub(super) captures_time: bool,
     /// The function that is probed, or that calls the handler, as far as its stacks need it.

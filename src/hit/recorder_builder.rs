@@ -82,6 +82,7 @@ impl RecorderBuilder {
                 Form::Register(register) | Form::RegisterAndDuration(register) => register,
                 Form::Bare | Form::Duration | Form::Any => 0,
             },
+            is_short: Recorder::short(&program).is_some(),
             short: Recorder::short(&program).unwrap_or(Short::SMALLEST),
             plain: plain.first_half(),
             place: record::words(self.place),

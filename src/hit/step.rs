@@ -15,7 +15,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        per_instance::{self, is_recorded, seldom},
+        per_instance::{self, is_recorded},
         plan::{InstancePlan, PlanKind},
         recorder::{
             Recorder, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
@@ -26,7 +26,7 @@ use crate::{
         stage::Stage,
     },
     kapi::{
-        clock,
+        clock, cold,
         context::{self, OnCpu},
         handler::Next,
         nofault::ShortText,
@@ -143,7 +143,7 @@ impl Recorder {
         };
         let buffer = to.buffer(self, here);
         let recorded = buffer.record_fast(size, task, (D::PACE, here), record);
-        if !is_recorded(recorded, D::PACE, here) {
+        if !is_recorded(recorded, here) {
             return Next::Stage(Stage::SERVE);
         }
         self.counters.count(HitEnd::Recorded, here);
@@ -151,7 +151,7 @@ impl Recorder {
         // be saved on the stack.
         let buffer = to.buffer(self, here);
         if buffer.is_awaited() {
-            seldom(buffer, D::PACE, here);
+            cold::call(buffer, here);
         }
         Next::Done
     }
@@ -290,7 +290,7 @@ impl Recorder {
                 Stage::TASK if self.records_task(here) => {}
                 stage => return Next::Stage(Stage::other(stage)),
             }
-            if Self::short(&self.program).is_none() {
+            if !self.is_short {
                 return Next::Stage(Stage::SERVE);
             }
         }

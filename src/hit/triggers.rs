@@ -168,7 +168,7 @@ impl Recorder {
     /// Records a hit that has been sent to event probes.
     #[inline(never)]
     fn record_sent(&self, sample: &Sample<'_>, here: &OnCpu) {
-        if Self::short(&self.program).is_some() {
+        if self.is_short {
             if self.record_short::<false>(sample, here).is_done() {
                 return;
             }
