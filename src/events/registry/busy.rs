@@ -6,7 +6,7 @@ use super::set::Set;
 use crate::{
     engine::{
         refusal::error::{Error as Refusal, Kind},
-        util::text::Plain,
+        util::{sort, text::Plain},
     },
     events::{
         event::Event,
@@ -207,8 +207,10 @@ pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Ref
     for event in attached_to(set.iter(), which) {
         attached.push(event.id())?;
     }
+    sort::sort(&mut attached);
+    let is_attached = |event: &Event| attached.binary_search(&event.id()).is_ok();
     let is_in_use = |probe: &&Arc<Probe>| {
-        which(&probe.event) && (is_used(probe) || attached.contains(&probe.event.id()))
+        which(&probe.event) && (is_used(probe) || is_attached(&probe.event))
     };
     let mut named: Vec<&Arc<Event>> = Vec::new();
     for probe in set.iter().filter(is_in_use) {
