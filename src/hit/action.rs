@@ -134,7 +134,7 @@ pub(super) struct OnHit<'a> {
     pub(super) program: &'a Program,
     pub(super) sample: &'a Sample<'a>,
     /// What is known without fetching.
-    pub(super) known: &'a filter::Hit,
+    pub(super) filter_hit: &'a filter::Hit,
 }
 
 /// A trigger that is set.
@@ -334,7 +334,7 @@ impl Action {
         };
         match filter.decide_fast(hit.program, hit.sample) {
             Some(accepted) => accepted,
-            None => filter.matches(hit.program, hit.sample, hit.known),
+            None => filter.matches(hit.program, hit.sample, hit.filter_hit),
         }
     }
 

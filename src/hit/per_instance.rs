@@ -88,7 +88,7 @@ impl Recorder {
         if all.is_empty() {
             return HitEnd::Off;
         }
-        let known = self.known(sample, here);
+        let hit = self.filter_hit(sample, here);
         let pid = context::current().pid();
         let mut end = HitEnd::Filtered;
         for instance in all {
@@ -109,7 +109,7 @@ impl Recorder {
         }
         let records = |instance: &InstancePlan| match kind_for(instance, pid) {
             Some(PlanKind::Record) => true,
-            Some(PlanKind::Filter(filter)) => filter.matches(&self.program, sample, &known),
+            Some(PlanKind::Filter(filter)) => filter.matches(&self.program, sample, &hit),
             _ => false,
         };
         let Some(first) = all.iter().position(records) else {
@@ -117,7 +117,7 @@ impl Recorder {
         };
         let (_, rest) = all.split_at_checked(first).unwrap_or_default();
         let is_plain = sample.is_plain();
-        let recorded = self.with_record(rest, (sample, known.header), here, |made| {
+        let recorded = self.with_record(rest, (sample, hit.header), here, |made| {
             let mut end = HitEnd::Filtered;
             for (index, instance) in rest.iter().enumerate() {
                 if index == 0 || records(instance) {
@@ -219,12 +219,12 @@ fn record_fast<const LEAST: usize>(
 ) -> bool {
     let task = &Running(context::current());
     let recorded = buffer.record_fast(size, task, (Pace::Fast, here), CopiedRecord(bytes));
-    is_recorded(recorded, here)
+    publish_nested(recorded, here)
 }
 
-/// Returns whether the hit was recorded; publishes the records of nested writers.
+/// Publishes the records of nested writers. Returns whether the hit itself was recorded.
 #[inline(always)]
-pub(super) fn is_recorded(
+pub(super) fn publish_nested(
     recorded: Result<Option<Unpublished<'_>>, Option<Unpublished<'_>>>,
     here: &OnCpu,
 ) -> bool {

@@ -92,7 +92,7 @@ impl Recorder {
     }
 
     /// Returns what filters need to know about a hit.
-    pub(super) fn known(&self, sample: &Sample<'_>, here: &OnCpu) -> filter::Hit {
+    pub(super) fn filter_hit(&self, sample: &Sample<'_>, here: &OnCpu) -> filter::Hit {
         filter::Hit {
             header: self.header(sample),
             cpu: here.number(),

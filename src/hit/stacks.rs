@@ -63,17 +63,17 @@ impl Recorder {
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
-        let known = self.known(sample, here);
-        let (end, later) = self.act_and_record((triggers, buffer), (sample, &known), here);
+        let hit = self.filter_hit(sample, here);
+        let (end, later) = self.act_and_record((triggers, buffer), (sample, &hit), here);
         let is_recorded = matches!(end, HitEnd::Recorded);
         let trigger = later.stack.filter(|action| action.is_left());
         let is_wanted = is_recorded && triggers.stacks.has(Stacks::KERNEL);
         if is_wanted || trigger.is_some() {
             let origin = sample.origin(self.function);
-            self.record_stack(buffer, (origin, known.header), (is_wanted, trigger), here);
+            self.record_stack(buffer, (origin, hit.header), (is_wanted, trigger), here);
         }
         if is_recorded && triggers.stacks.has(Stacks::USER) {
-            record_user_stack(buffer, known.header, here);
+            record_user_stack(buffer, hit.header, here);
         }
         // Last, as it may be `traceoff`.
         if let Some(action) = later.last {

@@ -15,7 +15,7 @@ use crate::{
     },
     hit::{
         counters::HitEnd,
-        per_instance::{self, is_recorded},
+        per_instance::{self, publish_nested},
         plan::{InstancePlan, PlanKind},
         recorder::{
             Recorder, BARE, RETURN_BARE, RETURN_WITH_REGISTER, RETURN_WITH_TWO, WITH_REGISTER,
@@ -143,7 +143,7 @@ impl Recorder {
         };
         let buffer = to.buffer(self, here);
         let recorded = buffer.record_fast(size, task, (D::PACE, here), record);
-        if !is_recorded(recorded, here) {
+        if !publish_nested(recorded, here) {
             return Next::Stage(Stage::SERVE);
         }
         self.counters.count(HitEnd::Recorded, here);

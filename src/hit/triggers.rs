@@ -209,7 +209,7 @@ impl Recorder {
         let end = match kind {
             PlanKind::Record => return false,
             PlanKind::Filter(filter) => {
-                if filter.matches(&self.program, sample, &self.known(sample, here)) {
+                if filter.matches(&self.program, sample, &self.filter_hit(sample, here)) {
                     return false;
                 }
                 HitEnd::Filtered
@@ -253,7 +253,7 @@ impl Recorder {
         let on_hit = OnHit {
             program: &self.program,
             sample,
-            known: &self.known(sample, here),
+            filter_hit: &self.filter_hit(sample, here),
         };
         for action in plan.actions() {
             if let Some(sink) = action.sink().filter(|_| action.accepts(&on_hit)) {
@@ -370,9 +370,9 @@ impl Recorder {
         sample: &Sample<'_>,
         here: &OnCpu,
     ) -> HitEnd {
-        let known = self.known(sample, here);
+        let hit = self.filter_hit(sample, here);
         let of = (triggers, buffer);
-        let (end, later) = self.act_and_record(of, (sample, &known), here);
+        let (end, later) = self.act_and_record(of, (sample, &hit), here);
         if let Some(action) = later.last {
             action.act(&self.sent(sample), buffer, here);
         }
@@ -385,14 +385,14 @@ impl Recorder {
     pub(super) fn act_and_record<'a>(
         &self,
         (triggers, buffer): (&'a Triggers, &Buffer),
-        (sample, known): (&Sample<'_>, &filter::Hit),
+        (sample, hit): (&Sample<'_>, &filter::Hit),
         here: &OnCpu,
     ) -> (HitEnd, Later<'a>) {
         let program = &self.program;
         let on_hit = OnHit {
             program,
             sample,
-            known,
+            filter_hit: hit,
         };
         let mut later = Later::default();
         let mut is_accepted = triggers.actions.is_empty();
@@ -408,7 +408,7 @@ impl Recorder {
                 }
             }
         }
-        let accepts = |filter: &Filter| filter.matches(program, sample, known);
+        let accepts = |filter: &Filter| filter.matches(program, sample, hit);
         let end = if !triggers.switch.is_on() {
             if is_accepted {
                 HitEnd::Off
@@ -416,7 +416,7 @@ impl Recorder {
                 HitEnd::Filtered
             }
         } else if triggers.filter.as_deref().is_none_or(accepts) {
-            self.record_slow(buffer, sample, known.header, here)
+            self.record_slow(buffer, sample, hit.header, here)
         } else {
             HitEnd::Filtered
         };
