@@ -48,19 +48,22 @@ suite() {
 
 # Most bytes of the module's functions, .kprobes.text, for each architecture: a little more than
 # they have.  What a hit does when something about it is unusual has one copy; copies for each
-# source once made a fifth of the whole.  Raise them for code that does more.
+# source once made a fifth of the whole.  Raise them for code that does more.  Kernels of
+# qemu/debug-kernel have options that make each function longer: with CFI, by up to 5.4 %.
 most_text_amd64=1714000
 most_text_arm64=1399000
 
 # small_text MODULE RELEASE: check the size of the module's functions.
 small_text() {
-	local size most=most_text_${2##*-}
+	local size budget=most_text_${2##*-} most
+	most=${!budget}
+	[[ $2 != *-@(rt|cfi)-* ]] || most=$((most * 106 / 100))
 	size=$("$top/qemu/in-toolbox" llvm-size -A "$1" | awk '$1 == ".kprobes.text" { print $2 }')
-	if [ "${size:-0}" -gt 0 ] && [ "$size" -le "${!most}" ]; then
-		echo "ok - functions of at most ${!most} bytes for $2"
+	if [ "${size:-0}" -gt 0 ] && [ "$size" -le "$most" ]; then
+		echo "ok - functions of at most $most bytes for $2"
 	else
-		echo "not ok - functions of at most ${!most} bytes for $2"
-		echo "# they have ${size:-no size}: see most_text_${2##*-} in qemu/tally.sh"
+		echo "not ok - functions of at most $most bytes for $2"
+		echo "# they have ${size:-no size}: see $budget in qemu/tally.sh"
 	fi
 }
 
