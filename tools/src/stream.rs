@@ -29,8 +29,94 @@ pub struct Event {
     pub place: Option<String>,
     /// What was recorded.
     pub arguments: Map<String, Value>,
+    /// The names of those that are longer than what was recorded.
+    pub truncated: Vec<String>,
     /// The frames of the kernel's stack, the innermost first.
     pub stack: Vec<String>,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// An event.
+    Event(Box<Event>),
+    /// The kernel's stack of the event before it, if that is of the same CPU and thread.
+    Stack(Box<Event>),
+    /// What is missing before the next event of a CPU.
+    Lost {
+        /// How many events.
+        count: u64,
+        /// Of which CPU.
+        cpu: u64,
+    },
+    /// A record that names no event.
+    Damaged,
+}
+
+impl Line {
+    /// Takes an object of a stream apart.
+    pub fn read(mut object: Map<String, Value>) -> Result<Self> {
+        let number = |object: &Map<String, Value>, name: &str| match object.get(name) {
+            Some(value) => value.as_u64(),
+            None => None,
+        };
+        let Some(cpu) = number(&object, "cpu") else {
+            refuse!("it has no cpu: give what trace_json had");
+        };
+        if let Some(count) = number(&object, "lost") {
+            return Ok(Self::Lost { count, cpu });
+        }
+        if object.contains_key("damaged") {
+            return Ok(Self::Damaged);
+        }
+        let (Some(time), Some(pid)) = (number(&object, "ts"), number(&object, "pid")) else {
+            refuse!("it has no ts or no pid: give what trace_json had");
+        };
+        let text = |object: &mut Map<String, Value>, name: &str| match object.remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let id = |number: u64| {
+            u32::try_from(number).map_err(|_| Refusal::new(format!("{number} is no pid")))
+        };
+        let tgid = number(&object, "tgid").map(id).transpose()?;
+        let group = text(&mut object, "group").unwrap_or_default();
+        let name = text(&mut object, "event");
+        let name = name.unwrap_or_else(|| match number(&object, "id") {
+            Some(id) => format!("event {id}, which was deleted"),
+            None => "?".into(),
+        });
+        let place = text(&mut object, "ip").or_else(|| text(&mut object, "func"));
+        let arguments = match object.remove("args") {
+            Some(Value::Object(arguments)) => arguments,
+            _ => Map::new(),
+        };
+        let is_stack = (group.as_str(), name.as_str()) == ("ftrace", "kernel_stack");
+        let event = Box::new(Event {
+            time,
+            cpu,
+            pid: id(pid)?,
+            tgid,
+            comm: text(&mut object, "comm").unwrap_or_default(),
+            group,
+            name,
+            place,
+            stack: Vec::new(),
+            truncated: texts(object.get("truncated")),
+            arguments,
+        });
+        Ok(match is_stack {
+            true => Self::Stack(event),
+            false => Self::Event(event),
+        })
+    }
+}
+
+impl Event {
+    /// The frames of a stack that is an event of its own.
+    pub fn frames(&self) -> Vec<String> {
+        texts(self.arguments.get("caller"))
+    }
 }
 
 impl Event {
@@ -132,79 +218,50 @@ impl Stream {
 
     fn take(
         &mut self,
-        mut object: Map<String, Value>,
+        object: Map<String, Value>,
         lost: &mut HashMap<u64, u64>,
         latest: &mut HashMap<u64, usize>,
     ) -> Result<()> {
-        let number = |object: &Map<String, Value>, name: &str| match object.get(name) {
-            Some(value) => value.as_u64(),
-            None => None,
-        };
-        let Some(cpu) = number(&object, "cpu") else {
-            refuse!("it has no cpu: give what trace_json had");
-        };
-        if let Some(count) = number(&object, "lost") {
-            let lost = lost.entry(cpu).or_default();
-            *lost = lost.saturating_add(count);
-            return Ok(());
+        match Line::read(object)? {
+            Line::Damaged => {}
+            Line::Lost { count, cpu } => {
+                let lost = lost.entry(cpu).or_default();
+                *lost = lost.saturating_add(count);
+            }
+            Line::Stack(event) => {
+                let before = latest
+                    .get(&event.cpu)
+                    .and_then(|at| self.events.get_mut(*at));
+                match before.filter(|before| before.pid == event.pid) {
+                    Some(before) if !lost.contains_key(&event.cpu) => before.stack = event.frames(),
+                    _ => self.push(*event, lost, latest),
+                }
+            }
+            Line::Event(event) => self.push(*event, lost, latest),
         }
-        if object.contains_key("damaged") {
-            return Ok(());
-        }
-        let (Some(time), Some(pid)) = (number(&object, "ts"), number(&object, "pid")) else {
-            refuse!("it has no ts or no pid: give what trace_json had");
-        };
-        let text = |object: &mut Map<String, Value>, name: &str| match object.remove(name) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
-        let id = |number: u64| {
-            u32::try_from(number).map_err(|_| Refusal::new(format!("{number} is no pid")))
-        };
-        let tgid = number(&object, "tgid").map(id).transpose()?;
-        let group = text(&mut object, "group").unwrap_or_default();
-        let name = text(&mut object, "event");
-        let name = name.unwrap_or_else(|| match number(&object, "id") {
-            Some(id) => format!("event {id}, which was deleted"),
-            None => "?".into(),
-        });
-        let place = text(&mut object, "ip").or_else(|| text(&mut object, "func"));
-        let arguments = match object.remove("args") {
-            Some(Value::Object(arguments)) => arguments,
-            _ => Map::new(),
-        };
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        event: Event,
+        lost: &mut HashMap<u64, u64>,
+        latest: &mut HashMap<u64, usize>,
+    ) {
+        let (cpu, time) = (event.cpu, event.time);
         if let Some(count) = lost.remove(&cpu) {
             self.losses.push(Loss { count, cpu, time });
         }
-        let pid = id(pid)?;
-        if let ("ftrace", "kernel_stack") = (group.as_str(), name.as_str()) {
-            let before = latest.get(&cpu).and_then(|at| self.events.get_mut(*at));
-            if let Some(event) = before.filter(|event| event.pid == pid) {
-                event.stack = frames(arguments.get("caller"));
-                return Ok(());
-            }
-        }
         latest.insert(cpu, self.events.len());
-        self.events.push(Event {
-            time,
-            cpu,
-            pid,
-            tgid,
-            comm: text(&mut object, "comm").unwrap_or_default(),
-            group,
-            name,
-            place,
-            arguments,
-            stack: Vec::new(),
-        });
-        Ok(())
+        self.events.push(event);
     }
 }
 
-fn frames(value: Option<&Value>) -> Vec<String> {
-    let frames = value.and_then(Value::as_array).into_iter().flatten();
-    frames
-        .filter_map(|frame| Some(frame.as_str()?.to_string()))
+/// The texts of an array.
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let texts = value.and_then(Value::as_array).into_iter().flatten();
+    texts
+        .filter_map(|text| Some(text.as_str()?.to_string()))
         .collect()
 }
 
