@@ -3,6 +3,7 @@
 //! The commands and what they are told.
 
 mod pictures;
+mod trace;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -17,6 +18,7 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
+use ferroprobe_tools::trace::{command, instance};
 use ferroprobe_tools::{refuse, tree, vars};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -33,6 +35,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Trace: define, enable and follow, and leave nothing behind
+    Trace(trace::TraceArgs),
     /// Show a function or a file, with a number before each line that can be probed
     Lines {
         #[command(flatten)]
@@ -145,6 +149,21 @@ enum Command {
         /// What trace_json had; - is the standard input
         file: PathBuf,
     },
+    /// Keep an instance while the standard input is open
+    #[command(hide = true)]
+    TraceKeeper {
+        /// The instance
+        path: PathBuf,
+    },
+    /// Wait at a gate, and become a command
+    #[command(hide = true)]
+    TraceGate {
+        /// The gate
+        gate: PathBuf,
+        /// The command
+        #[arg(trailing_var_arg = true)]
+        words: Vec<std::ffi::OsString>,
+    },
     /// Say what this kernel and machine can do, and what to do about the rest
     Doctor,
     /// Print the completions of a shell
@@ -224,7 +243,16 @@ fn print(text: &str) -> Result<ExitCode> {
 }
 
 pub(crate) fn run() -> Result<ExitCode> {
-    match Cli::parse().command {
+    let (line, rest) = trace::split(std::env::args_os().collect());
+    match Cli::parse_from(line).command {
+        Command::Trace(args) => trace::run(args, rest),
+        Command::TraceKeeper { path } => {
+            instance::keep(&path)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::TraceGate { gate, words } => {
+            Ok(ExitCode::from(command::wait_and_become(&gate, &words)))
+        }
         Command::Lines {
             file,
             source,

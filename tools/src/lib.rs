@@ -5,8 +5,8 @@
 //! [`data`], [`image`] and [`debug`] read files; [`index`] finds functions and files in them;
 //! [`lines`] and [`scope`] say which code belongs to which line and function; [`place`] and
 //! [`types`] say where variables are; [`define`] writes definitions. [`stream`] reads events, which
-//! [`convert`], [`flame`], [`hist`] and [`tree`] write as files, pictures and text. [`trace`] reads
-//! definitions as users write them, and shows records as people read them.
+//! [`convert`], [`flame`], [`hist`] and [`tree`] write as files, pictures and text. [`trace`] defines
+//! events, and follows them.
 
 pub mod arch;
 pub mod arrivals;

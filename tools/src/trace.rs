@@ -1,15 +1,229 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `ferroprobe trace` is made of: definitions as users write them, and records as people read
-//! them.
+//! `ferroprobe trace`: defines, enables and follows, and leaves nothing behind.
+//!
+//! The definitions are private events, which the kernel removes when the session's opening of
+//! `private_events` is closed, and the records are in an instance of the session's own, which a
+//! keeper removes, see [`instance`]. A session does one after the other:
+//!
+//! 1. it defines the events, all or none; they are not enabled;
+//! 2. the keeper makes the instance, with filters, tasks and options;
+//! 3. it enables the events there, and lets the command begin;
+//! 4. it follows the records until the end, stops recording, and reads what is left.
+//!
+//! Wherever it is killed, the kernel closes its files: the events go, and the keeper sees its pipe
+//! end.
 
+pub mod command;
 pub mod definition;
+pub mod directory;
 pub mod error_log;
 pub mod filter;
+pub mod follow;
 pub mod format;
+pub mod instance;
 pub mod losses;
 pub mod mapped;
+pub mod output;
+pub mod plan;
 pub mod print;
 pub mod refused;
+pub mod setup;
 pub mod units;
 pub mod value;
+
+use crate::error::Result;
+use command::Started;
+use directory::Directory;
+use follow::{Reader, Waker};
+use instance::Instance;
+use losses::Hits;
+use output::{Output, Taken};
+use plan::Plan;
+use refused::Refused;
+use rustix::process::Signal;
+use signal_hook::consts::signal::{SIGHUP, SIGINT};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether all tasks have ended.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// The directory, if it is given.
+    pub directory: Option<PathBuf>,
+    /// The processes whose hits count; all if there are none.
+    pub pids: Vec<u32>,
+    /// The command to run.
+    pub command: Vec<OsString>,
+    /// How long.
+    pub time: Option<Duration>,
+    /// Whether a stack follows each record.
+    pub stack: bool,
+    /// KiB of the buffer of each CPU.
+    pub buffer: Option<u64>,
+}
+
+/// How this program is started as another process, with a hidden command.
+pub type Program<'a> = &'a dyn Fn(&str) -> Result<Command>;
+
+/// How a session ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// With an exit status.
+    Ended(u8),
+    /// Nothing was armed.
+    Refused(Vec<Refused>),
+}
+
+/// Runs a session.
+pub fn run(
+    request: &Request,
+    plan: &Plan,
+    program: Program<'_>,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let mut waker = Waker::new()?;
+    let directory = Directory::find(request.directory.as_deref())?;
+    let mut owner = directory.owner()?;
+    let refused = setup::define(&directory, &mut owner, plan);
+    if !refused.is_empty() {
+        return Ok(Outcome::Refused(refused));
+    }
+    let instance = Instance::new(&directory, program("trace-keeper")?)?;
+    let files = instance.directory();
+    if let Some(kilobytes) = request.buffer {
+        files.set("buffer_size_kb", &kilobytes.to_string())?;
+    }
+    if request.stack {
+        files.set("options/stacktrace", "1")?;
+    }
+    let formats = match setup::filter(files, plan) {
+        Ok(formats) => formats,
+        Err(refused) => return Ok(Outcome::Refused(refused)),
+    };
+    let mut reader = Reader::open(&files.path("trace_json"))?;
+    let command = match request.command.as_slice() {
+        [] => None,
+        words => Some(Started::new(program("trace-gate")?, words)?),
+    };
+    let mut pids = request.pids.clone();
+    pids.extend(command.as_ref().map(Started::pid));
+    output.say_all(setup::follow_tasks(files, &pids)?);
+    setup::leave_out_own(files)?;
+    let begin = setup::mark(files, &mut reader);
+    let mut session = Session {
+        files,
+        waker: &mut waker,
+        reader: &mut reader,
+        command,
+        ends_with_tasks: !request.pids.is_empty() && request.command.is_empty(),
+        interrupts: 0,
+    };
+    let followed = match setup::enable(files, plan) {
+        Ok(()) => {
+            output.begin(plan, formats, begin);
+            session.follow(request, output)
+        }
+        Err(refusal) => Err(refusal),
+    };
+    session.command.take();
+    let code = followed?;
+    let hits = report(&directory, files, plan, output);
+    drop((reader, owner));
+    drop(instance);
+    output.end(plan, &hits);
+    Ok(Outcome::Ended(code))
+}
+
+/// What happened to the hits of each event.
+fn report(directory: &Directory, files: &Directory, plan: &Plan, output: &mut Output) -> Vec<Hits> {
+    let stats = directory.read("kprobe_stats").unwrap_or_default();
+    output.lost(setup::lost(files));
+    let events = plan.events.iter();
+    events
+        .map(|event| losses::hits(&stats, &event.event()))
+        .collect()
+}
+
+/// What is followed.
+struct Session<'a> {
+    files: &'a Directory,
+    waker: &'a mut Waker,
+    reader: &'a mut Reader,
+    command: Option<Started>,
+    ends_with_tasks: bool,
+    /// How often Ctrl-C was pressed.
+    interrupts: u32,
+}
+
+impl Session<'_> {
+    /// Follows the records to the end, and returns the exit status.
+    fn follow(&mut self, request: &Request, output: &mut Output) -> Result<u8> {
+        let begin = Instant::now();
+        if let Some(command) = &self.command {
+            command.open_gate()?;
+        }
+        let mut looked = begin;
+        let code = loop {
+            let left = request
+                .time
+                .map(|time| time.saturating_sub(begin.elapsed()));
+            self.waker
+                .wait(self.reader, left.unwrap_or(LOOK).min(LOOK))?;
+            if output.take(self.reader)? == Taken::NobodyReads {
+                break 0;
+            }
+            if let Some(code) = self.signalled() {
+                break code;
+            }
+            if let Some(status) = self.command.as_mut().and_then(Started::ended) {
+                break command::code(status);
+            }
+            if left.is_some_and(|left| left.is_zero()) {
+                break 0;
+            }
+            if self.ends_with_tasks && looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                let tasks = self.files.read("set_event_pid").unwrap_or_default();
+                if tasks.trim().is_empty() {
+                    output.say("all tasks have ended");
+                    break 0;
+                }
+            }
+        };
+        // What is recorded is shown, unless somebody does not want to wait for it.
+        let _ = self.files.set("tracing_on", "0");
+        while output.take(self.reader)? == Taken::More {
+            if !self.waker.signals().is_empty() {
+                break;
+            }
+        }
+        output.flush()?;
+        Ok(code)
+    }
+
+    /// The exit status, if a signal ends the session. A command gets Ctrl-C itself: while it takes
+    /// its time, only a second one does.
+    fn signalled(&mut self) -> Option<u8> {
+        for signal in self.waker.signals() {
+            if signal == SIGINT {
+                self.interrupts += 1;
+                match &self.command {
+                    None => return Some(0),
+                    Some(_) if self.interrupts > 1 => return u8::try_from(128 + signal).ok(),
+                    Some(_) => continue,
+                }
+            }
+            if let Some(command) = self.command.as_ref().filter(|_| signal == SIGHUP) {
+                command.signal(Signal::HUP);
+            }
+            return u8::try_from(128 + signal).ok();
+        }
+        None
+    }
+}

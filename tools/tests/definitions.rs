@@ -7,6 +7,7 @@ mod support;
 
 use ferroprobe_tools::lines::{find, list};
 use ferroprobe_tools::session::Session;
+use ferroprobe_tools::trace::plan::Plan;
 use std::collections::BTreeSet;
 use support::{compile, define, with};
 
@@ -233,4 +234,46 @@ fn compressed_debug_sections_are_read() {
             );
         });
     }
+}
+
+#[test]
+fn what_is_traced_is_found_in_the_source() {
+    for_each_object(|compiler, session| {
+        let written = [
+            "always%inlined value if value > 1K",
+            "entry:2 number",
+            "always",
+            "r entry $retval",
+        ];
+        let mut plan = Plan::new(&written.map(String::from)).expect("a plan");
+        assert!(plan.needs_source() && plan.may_be_inlined());
+        let notes = plan
+            .resolve(session, Some("test"), false)
+            .expect("locations");
+        assert_eq!(notes.refused, [], "{compiler}");
+        assert!(
+            notes.said[0].starts_with("always is inlined at 3 places"),
+            "{:?}",
+            notes.said
+        );
+        assert_eq!(notes.said.len(), 1);
+        let text = plan.events[0].text();
+        let lines: Vec<&str> = text.text().lines().collect();
+        let name = format!("p:{}/always_inlined test:", plan.events[0].group);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(
+            lines.iter().all(|line| line.starts_with(&name)),
+            "{lines:?}"
+        );
+        assert!(plan.events[1].text().text().contains("/entry_2 test:entry"));
+        let mut plan = Plan::new(&["always%inlined nothing".to_string()]).expect("a plan");
+        let notes = plan
+            .resolve(session, Some("test"), true)
+            .expect("locations");
+        assert!(
+            notes.refused[0].reason.contains("no variable nothing"),
+            "{:?}",
+            notes.refused
+        );
+    });
 }

@@ -130,7 +130,7 @@ fn completions_and_manual_pages_name_every_command() {
     printed(&["man", &folder.path().to_string_lossy()]);
     let shells = ["bash", "zsh"].map(|shell| printed(&["completions", shell]));
     for command in [
-        "lines", "vars", "define", "flame", "hist", "tree", "convert", "doctor",
+        "trace", "lines", "vars", "define", "flame", "hist", "tree", "convert", "doctor",
     ] {
         let page = folder.path().join(format!("ferroprobe-{command}.1"));
         assert!(
@@ -215,4 +215,28 @@ fn what_a_guest_recorded_is_converted() {
     }
     let said = refused(&["convert", "--to", "perfetto", &data("hist-read")]);
     assert!(said.contains("line 1: "), "{said}");
+}
+
+#[test]
+fn what_cannot_be_traced_is_said_below_what_was_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Every write to it fails.
+    symlink("/dev/full", folder.path().join("private_events")).expect("a link");
+    let dir = format!("--dir={}", folder.path().display());
+    let said = refused(&["trace", &dir, "vfs_raed file", "r vfs_write"]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 6, "{said}");
+    assert_eq!(lines[1..3], ["  vfs_raed file", "  ^"]);
+    let said = refused(&["trace", &dir, "r vfs_read if"]);
+    assert!(
+        said.ends_with("\n  r vfs_read if\n               ^\n"),
+        "{said}"
+    );
+    let said = refused(&["trace", "--dir=/nowhere", "vfs_read"]);
+    assert!(
+        said.contains("/nowhere: it has no private_events"),
+        "{said}"
+    );
+    let said = refused(&["trace", &dir, "-o", "/nowhere/file", "vfs_read"]);
+    assert!(said.contains("/nowhere/file: "), "{said}");
 }

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a session is to define: the events of all definitions, with names that are theirs alone.
+
+use super::definition::Definition;
+use super::instance;
+use super::mapped::Mapped;
+use super::refused::Refused;
+use crate::define::{self, Definitions, Request};
+use crate::error::Result;
+use crate::lines::find;
+use crate::session::Session;
+use crate::target::{At, Target};
+
+/// Characters of an event's name.
+const LONGEST_NAME: usize = 63;
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// What the user wrote.
+    pub definition: Definition,
+    /// Its group.
+    pub group: String,
+    /// Its name.
+    pub name: String,
+    /// What its records are called; `None` if after the functions that they are of.
+    pub label: Option<String>,
+    /// Its lines, if debug information has said where the place is.
+    lines: Option<Vec<String>>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The events.
+    pub events: Vec<Planned>,
+}
+
+impl Plan {
+    /// Names the events of `written`.
+    pub fn new(written: &[String]) -> std::result::Result<Self, Vec<Refused>> {
+        let (good, bad): (Vec<_>, Vec<_>) = written
+            .iter()
+            .map(|text| Definition::parse(text))
+            .partition(std::result::Result::is_ok);
+        if !bad.is_empty() {
+            return Err(bad
+                .into_iter()
+                .filter_map(std::result::Result::err)
+                .collect());
+        }
+        let mut events: Vec<Planned> = Vec::new();
+        for definition in good.into_iter().flatten() {
+            let label = definition.label();
+            let base = identifier(label.as_deref().unwrap_or("functions"));
+            let mut name = base.clone();
+            let mut number = 2;
+            while events.iter().any(|event| event.name == name) {
+                name = format!("{base}_{number}");
+                number += 1;
+            }
+            // A return beside the entry.
+            let label = label.map(|label| {
+                let is_taken = |event: &Planned| event.label.as_ref() == Some(&label);
+                match events.iter().any(is_taken) && definition.letter == 'r' {
+                    true => format!("{label}%return"),
+                    false => label,
+                }
+            });
+            events.push(Planned {
+                group: definition.group().map_or_else(instance::name, String::from),
+                name,
+                label,
+                definition,
+                lines: None,
+            });
+        }
+        Ok(Self { events })
+    }
+
+    /// Whether a place is one that only debug information knows.
+    pub fn needs_source(&self) -> bool {
+        let mut events = self.events.iter();
+        events.any(|event| event.definition.source_target().is_some())
+    }
+
+    /// Whether debug information may have something to say.
+    pub fn may_be_inlined(&self) -> bool {
+        let mut events = self.events.iter();
+        events.any(|event| event.definition.function().is_some())
+    }
+
+    /// Finds the places that are in the source, and says where functions are inlined. With `skip`
+    /// locations are left out at which something cannot be fetched.
+    pub fn resolve(
+        &mut self,
+        session: &Session<'_>,
+        module: Option<&str>,
+        skip: bool,
+    ) -> Result<Notes> {
+        let mut notes = Notes::default();
+        for event in &mut self.events {
+            let written = &event.definition.written;
+            let refuse = |reason: String| Refused {
+                reason,
+                written: written.clone(),
+                at: event.definition.place_at(),
+            };
+            if let Some(target) = event.definition.source_target() {
+                let name = format!("{}/{}", event.group, event.name);
+                let found = Request::parse(&target).and_then(|request| {
+                    define::definitions(session, &request, Some(&name), module.map(String::from))
+                });
+                match found
+                    .map_err(|refusal| refusal.to_string())
+                    .and_then(|all| taken(all, skip))
+                {
+                    Ok(lines) => event.lines = Some(lines),
+                    Err(reason) => notes.refused.push(refuse(reason)),
+                }
+            } else if let Some(function) = event.definition.function() {
+                match inlined(session, function) {
+                    0 => {}
+                    count => notes.said.push(format!(
+                        "{function} is inlined at {count} {}, where this does not see it: '{function}%inlined' does",
+                        if count == 1 { "place" } else { "places" }
+                    )),
+                }
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// What is to be said before anything is armed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// What cannot be done.
+    pub refused: Vec<Refused>,
+    /// What the user is to know.
+    pub said: Vec<String>,
+}
+
+impl Planned {
+    /// `GROUP/NAME`.
+    pub fn event(&self) -> String {
+        format!("{}/{}", self.group, self.name)
+    }
+
+    /// What to write to define it.
+    pub fn text(&self) -> Mapped {
+        match &self.lines {
+            None => self.definition.line(&self.group, &self.name),
+            Some(lines) => {
+                let mut text = Mapped::default();
+                text.push_instead(&lines.join("\n"), self.definition.place_at());
+                text
+            }
+        }
+    }
+
+    /// What to call it to people.
+    pub fn title(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.definition.written)
+    }
+}
+
+/// The lines of a target, all or, with `skip`, those that there are.
+fn taken(all: Definitions, skip: bool) -> std::result::Result<Vec<String>, String> {
+    let (bad, good) = (all.refused.len(), all.lines.len());
+    match all.refused.first() {
+        _ if good == 0 && bad == 0 => Err("its code is only run at boot".into()),
+        Some(first) if good == 0 || !skip => Err(format!(
+            "{first}{}",
+            match bad + good {
+                1 => String::new(),
+                all => format!(" ({bad} of {all} locations are refused: --skip leaves them out)"),
+            }
+        )),
+        _ => Ok(all.lines),
+    }
+}
+
+/// At how many places a function is inlined.
+fn inlined(session: &Session<'_>, function: &str) -> usize {
+    let target = Target::Function {
+        name: function.into(),
+        file: None,
+        at: At::Inlined,
+    };
+    // What is nowhere inlined is refused.
+    find::locations(session, &target).map_or(0, |locations| locations.len())
+}
+
+/// A name for the kernel.
+fn identifier(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name: String = text
+        .chars()
+        .map(|c| if is_word(c) { c } else { '_' })
+        .collect();
+    let name = match name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("_{name}"),
+        false => name,
+    };
+    // With room for a number.
+    name.chars().take(LONGEST_NAME - 4).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(written: &[&str]) -> Plan {
+        let written: Vec<String> = written.iter().map(|text| text.to_string()).collect();
+        Plan::new(&written).expect("a plan")
+    }
+
+    #[test]
+    fn events_have_names_of_their_own() {
+        let plan = plan(&[
+            "p vfs_read",
+            "r vfs_read $retval",
+            "p:mine/x vfs_write",
+            "f vfs_*",
+            "p vfs_read+4",
+        ]);
+        let names: Vec<_> = plan
+            .events
+            .iter()
+            .map(|event| event.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["vfs_read", "vfs_read_2", "x", "functions", "vfs_read_4"]
+        );
+        let titles: Vec<_> = plan.events.iter().map(Planned::title).collect();
+        assert_eq!(
+            titles,
+            ["vfs_read", "vfs_read%return", "x", "f vfs_*", "vfs_read+4"]
+        );
+        assert_eq!(plan.events[2].event(), "mine/x");
+        let group = instance::name();
+        assert_eq!(
+            plan.events[1].text().text(),
+            format!("r:{group}/vfs_read_2 vfs_read ret=$retval")
+        );
+    }
+
+    #[test]
+    fn all_that_cannot_be_read_is_refused() {
+        let written = ["p", "p vfs_read", ""].map(String::from);
+        let refused = Plan::new(&written).expect_err("refusals");
+        assert_eq!(refused.len(), 2);
+    }
+
+    #[test]
+    fn all_locations_or_none_are_taken() {
+        let all = |lines: &[&str], refused: &[&str]| Definitions {
+            lines: lines.iter().map(|line| line.to_string()).collect(),
+            refused: refused.iter().map(|line| line.to_string()).collect(),
+            gone: 0,
+        };
+        assert_eq!(taken(all(&["p:a b"], &[]), false), Ok(vec!["p:a b".into()]));
+        assert_eq!(
+            taken(all(&["p:a b"], &["c: no"]), true),
+            Ok(vec!["p:a b".into()])
+        );
+        let reason = taken(all(&["p:a b"], &["c: no"]), false).expect_err("a refusal");
+        assert!(reason.starts_with("c: no (1 of 2 "), "{reason}");
+        assert_eq!(taken(all(&[], &["c: no"]), true), Err("c: no".into()));
+        assert!(taken(all(&[], &[]), false).is_err());
+    }
+
+    #[test]
+    fn names_are_the_kernels() {
+        assert_eq!(identifier("fs/open.c:12"), "fs_open_c_12");
+        assert_eq!(identifier("8021q"), "_8021q");
+        assert!(identifier(&"x".repeat(100)).len() < LONGEST_NAME);
+    }
+}
