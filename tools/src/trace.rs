@@ -196,7 +196,7 @@ impl Session<'_> {
                 }
             }
         };
-        // What is recorded is shown, unless somebody does not want to wait for it.
+        // The rings may have more to show. One more signal ends that.
         let _ = self.files.set("tracing_on", "0");
         while output.take(self.reader)? == Taken::More {
             if !self.waker.signals().is_empty() {

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_command_waits_at_the_gate() {
         let mut program = Command::new("sh");
-        // As the program does it.
+        // The program waits in this way.
         program.args(["-c", "read -r _ <$0; exit 5"]);
         let mut started = Started::new(program, &[]).expect("a shell");
         thread::sleep(Duration::from_millis(50));

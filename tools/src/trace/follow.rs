@@ -131,7 +131,7 @@ impl Waker {
         thread::spawn(move || {
             for signal in caught.forever() {
                 let byte = u8::try_from(signal).unwrap_or(0);
-                // Where nobody reads, nobody waits.
+                // It fails when the session has ended.
                 let _ = to.write_all(&[byte]);
             }
         });

@@ -92,11 +92,11 @@ impl Drop for Instance {
 /// What a keeper does: makes the instance at `path`, says so, and removes it at the end of the
 /// input.
 pub fn keep(path: &Path) -> Result<()> {
-    // None of them is to end it.
+    // Handlers, so that these do not end it.
     for signal in [SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
-    // It leads no group, unless it was started by hand.
+    // This fails only if it leads a group, because it was started by hand.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");
     let made = fs::create_dir(path);

@@ -95,7 +95,7 @@ impl Output {
 
     /// Says something to the user.
     pub fn say(&mut self, text: &str) {
-        // Where nobody listens, nothing is lost.
+        // Tracing goes on without a standard error.
         let _ = writeln!(io::stderr(), "ferroprobe: {text}");
     }
 
@@ -203,7 +203,7 @@ impl Output {
                 self.to.write_all(self.columns.loss(count, cpu).as_bytes())
             }
             Item::Event(event) => {
-                // Without a stack, the one before has none.
+                // Earlier records of this CPU that still wait have no stack.
                 for (pending, is_whole) in &mut self.pending {
                     *is_whole |= pending.cpu == event.cpu;
                 }

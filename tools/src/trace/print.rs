@@ -43,10 +43,10 @@ pub struct Cell {
 const TIME: usize = 11;
 const CPU: usize = 3;
 
-/// Further values in columns are not waited for: a long one does not move those of other lines.
+/// A column grows up to this width: a longer value does not move those of later lines.
 const WIDEST: usize = 32;
 
-/// What a terminal must have for the columns.
+/// Columns that a terminal must have for a table: in a narrower one the arguments are below.
 const NARROW: usize = 64;
 
 /// What is between columns.

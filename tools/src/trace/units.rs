@@ -33,7 +33,7 @@ fn factor(unit: &str) -> Option<u64> {
 }
 
 /// The number that `text`, such as `1.5ms` or `64K`, means; `None` if it is no number with a unit.
-/// What has more digits than the unit is `None` as well.
+/// What is no whole number of nanoseconds or bytes is `None` as well.
 pub fn number(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (digits, unit) = text.split_at(end);
