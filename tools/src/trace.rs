@@ -14,6 +14,7 @@
 //! Wherever it is killed, the kernel closes its files: the events go, and the keeper sees its pipe
 //! end.
 
+pub mod appending;
 pub mod command;
 pub mod definition;
 pub mod directory;
@@ -175,8 +176,11 @@ impl Session<'_> {
                 .map(|time| time.saturating_sub(begin.elapsed()));
             self.waker
                 .wait(self.reader, left.unwrap_or(LOOK).min(LOOK))?;
-            if output.take(self.reader)? == Taken::NobodyReads {
-                break 0;
+            if output.take(self.reader)? == Taken::NobodyReads || !output.is_read() {
+                break match output.is_terminal() {
+                    true => self.hang_up(),
+                    false => 0,
+                };
             }
             if let Some(code) = self.signalled() {
                 break code;
@@ -219,11 +223,19 @@ impl Session<'_> {
                     Some(_) => continue,
                 }
             }
-            if let Some(command) = self.command.as_ref().filter(|_| signal == SIGHUP) {
-                command.signal(Signal::HUP);
+            if signal == SIGHUP {
+                return Some(self.hang_up());
             }
             return u8::try_from(128 + signal).ok();
         }
         None
+    }
+
+    /// The terminal is gone: tells the command so, and returns the exit status.
+    fn hang_up(&self) -> u8 {
+        if let Some(command) = &self.command {
+            command.signal(Signal::HUP);
+        }
+        u8::try_from(128 + SIGHUP).unwrap_or(1)
     }
 }

@@ -3,6 +3,7 @@
 //! What a session shows: records for people or as JSON, and on the standard error what the user is
 //! to know.
 
+use super::appending::Appending;
 use super::follow::{self, Item, Reader};
 use super::format::Format;
 use super::losses::Hits;
@@ -10,12 +11,15 @@ use super::plan::Plan;
 use super::print::{Cell, Columns, Record};
 use super::refused::Refused;
 use super::value::{self, Kind};
-use crate::error::Result;
+use crate::error::{Refusal, Result};
 use crate::stream::Event;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 
 /// How often more is read before signals are looked at.
 const FILLS: u32 = 16;
@@ -54,6 +58,8 @@ struct Shown {
 /// Where a session writes.
 pub struct Output {
     to: Box<dyn Write>,
+    /// The file, if one is given.
+    file: Option<PathBuf>,
     style: Style,
     /// Whether lines are as wide as the terminal.
     is_terminal: bool,
@@ -65,6 +71,7 @@ pub struct Output {
     pending: VecDeque<(Event, bool)>,
     records: u64,
     lost: u64,
+    _appending: Appending,
 }
 
 impl Output {
@@ -75,12 +82,25 @@ impl Output {
         // By NO_COLOR, CLICOLOR and TERM.
         let choice = anstream::AutoStream::choice(&stdout);
         let has_colours = file.is_none() && choice != anstream::ColorChoice::Never;
-        let to: Box<dyn Write> = match file {
-            Some(path) => Box::new(io::BufWriter::new(File::create(path)?)),
-            None => Box::new(io::BufWriter::new(stdout)),
+        let (to, appending): (Box<dyn Write>, _) = match file {
+            Some(path) => {
+                let file = File::create(path)?;
+                (
+                    Box::new(io::BufWriter::new(file.try_clone()?)),
+                    Appending::new(file),
+                )
+            }
+            None => {
+                let appending = stdout.as_fd().try_clone_to_owned()?;
+                (
+                    Box::new(io::BufWriter::new(stdout)),
+                    Appending::new(appending.into()),
+                )
+            }
         };
         Ok(Self {
             to,
+            file: file.map(PathBuf::from),
             style,
             is_terminal,
             columns: Columns::new(None, false, &[]),
@@ -90,6 +110,7 @@ impl Output {
             pending: VecDeque::new(),
             records: 0,
             lost: 0,
+            _appending: appending,
         })
     }
 
@@ -164,24 +185,55 @@ impl Output {
             while let Some(line) = reader.line() {
                 let written = self.line(&line);
                 match written {
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                        return Ok(Taken::NobodyReads)
-                    }
-                    written => written?,
+                    Err(error) if self.is_gone(&error) => return Ok(Taken::NobodyReads),
+                    written => written.map_err(|error| self.about(error))?,
                 }
             }
         }
         match self.to.flush() {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Taken::NobodyReads),
-            flushed => Ok(flushed.map(|()| taken)?),
+            Err(error) if self.is_gone(&error) => Ok(Taken::NobodyReads),
+            Err(error) => Err(self.about(error)),
+            Ok(()) => Ok(taken),
         }
+    }
+
+    /// Whether writing has failed because nobody reads any more.
+    fn is_gone(&self, error: &io::Error) -> bool {
+        let is_lost = error.raw_os_error() == Some(Errno::IO.raw_os_error());
+        error.kind() == io::ErrorKind::BrokenPipe || (self.is_terminal && is_lost)
+    }
+
+    /// Whether it is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Says where writing has failed.
+    fn about(&self, error: io::Error) -> Refusal {
+        let refusal = Refusal::from(error);
+        match &self.file {
+            Some(path) => refusal.about(path.display()),
+            None => refusal.about("the standard output"),
+        }
+    }
+
+    /// Whether somebody may read what is written. Of a pipe and of a terminal this is known without
+    /// writing.
+    pub fn is_read(&self) -> bool {
+        if self.file.is_some() {
+            return true;
+        }
+        let stdout = io::stdout();
+        let mut files = [PollFd::new(&stdout, PollFlags::empty())];
+        let _ = poll(&mut files, Some(&Timespec::default()));
+        !files[0].revents().contains(PollFlags::ERR)
     }
 
     /// Writes what waits for something that will not come any more.
     pub fn flush(&mut self) -> Result<()> {
         let written = self.write_pending(true).and_then(|()| self.to.flush());
         match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+            Err(error) if !self.is_gone(&error) => Err(self.about(error)),
             _ => Ok(()),
         }
     }
