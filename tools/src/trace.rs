@@ -84,17 +84,20 @@ pub enum Outcome {
 /// Runs a session.
 pub fn run(
     request: &Request,
-    plan: &Plan,
+    plan: &mut Plan,
     program: Program<'_>,
     output: &mut Output,
 ) -> Result<Outcome> {
     let mut waker = Waker::new()?;
     let directory = Directory::find(request.directory.as_deref())?;
     let mut owner = directory.owner()?;
-    let refused = setup::define(&directory, &mut owner, plan);
+    let mut refused = plan.find_events(&directory);
+    let plan = &*plan;
+    refused.extend(setup::define(&directory, &mut owner, plan));
     if !refused.is_empty() {
         return Ok(Outcome::Refused(refused));
     }
+    output.say_all(setup::waiting(&directory, plan));
     let instance = Instance::new(&directory, program("trace-keeper")?)?;
     let files = instance.directory();
     if let Some(kilobytes) = request.buffer {
@@ -137,7 +140,7 @@ pub fn run(
     let hits = report(&directory, files, plan, output);
     drop((reader, owner));
     drop(instance);
-    output.end(plan, &hits);
+    output.end(plan, hits);
     Ok(Outcome::Ended(code))
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// What is to be traced, and how it is shown.
 #[derive(Args)]
+#[command(override_usage = "ferroprobe trace [OPTIONS] DEFINITION... [-c COMMAND...]")]
 pub(super) struct TraceArgs {
     #[command(flatten)]
     which: Which,
@@ -158,7 +159,7 @@ pub(super) fn run(args: TraceArgs, rest: Vec<OsString>) -> Result<ExitCode> {
     if request.pids.contains(&0) {
         refuse!("0 is no process");
     }
-    match trace::run(&request, &plan, &program, &mut output)? {
+    match trace::run(&request, &mut plan, &program, &mut output)? {
         Outcome::Ended(code) => Ok(ExitCode::from(code)),
         Outcome::Refused(refused) => {
             output.refuse(&refused);

@@ -121,7 +121,12 @@ pub fn wait_and_become(gate: &Path, words: &[OsString]) -> u8 {
         _ => NOT_EXECUTABLE,
     };
     let name = Path::new(program).display().to_string();
-    eprintln!("ferroprobe: {}", Refusal::from(error).about(name));
+    let is_line = name.contains(' ') && arguments.is_empty() && code == NOT_FOUND;
+    let refusal = Refusal::from(error).about(&name);
+    eprintln!("ferroprobe: {refusal}");
+    if is_line {
+        eprintln!("ferroprobe: write it without quotes: -c {name}");
+    }
     code
 }
 

@@ -31,6 +31,17 @@ pub enum Meaning {
     Errno,
 }
 
+/// A field of another event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// The group of the event.
+    pub group: &'a str,
+    /// The event.
+    pub event: &'a str,
+    /// The field.
+    pub name: &'a str,
+}
+
 /// A definition, taken apart. Ranges are of what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
@@ -64,6 +75,9 @@ impl Definition {
         if word.starts_with("-:") || word == "s" || word.starts_with("s:") {
             let reason = "only p, r, f, t, e and b can be traced, and are removed at the end";
             return Err(refuse(first.start, reason));
+        }
+        if let Some(instead) = instead_of_bpftrace(word) {
+            return Err(refuse(first.start, &format!("write '{instead}'")));
         }
         let mut definition = Self {
             written: written.into(),
@@ -165,8 +179,14 @@ impl Definition {
         }
     }
 
-    /// Its line for the kernel, as the event `name` of `group`.
-    pub fn line(&self, group: &str, name: &str) -> Mapped {
+    /// Its line for the kernel, as the event `name` of `group`. Of fields of other events that are
+    /// fetched without a type, `type_of` says the type.
+    pub fn line(
+        &self,
+        group: &str,
+        name: &str,
+        type_of: impl Fn(&Field<'_>) -> Option<&'static str>,
+    ) -> Mapped {
         let mut line = Mapped::default();
         match self.head.is_empty() {
             true => line.push_instead("p", self.head.start),
@@ -182,6 +202,9 @@ impl Definition {
                 }
             }
             line.push_written(word, range.start);
+            if let Some(known) = self.field(number, word).and_then(|field| type_of(&field)) {
+                line.push_instead(&format!(":{known}"), range.end.saturating_sub(1));
+            }
         }
         if let Some(range) = self.condition.as_ref().filter(|_| self.takes_condition()) {
             line.push_instead(" if ", range.start);
@@ -189,6 +212,41 @@ impl Definition {
             filter::translate(text, range.start, |_| false, &mut line);
         }
         line
+    }
+
+    /// The field of another event that the word of that number fetches, if it has no type.
+    fn field<'a>(&'a self, number: usize, word: &'a str) -> Option<Field<'a>> {
+        let events = if self.letter == 'b' { 2 } else { 1 };
+        if !self.is_related() || number < events {
+            return None;
+        }
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        let name = value.strip_prefix('$')?;
+        let (event, name) = match name.strip_prefix("begin.") {
+            Some(name) => (0, name),
+            None => (events - 1, name),
+        };
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let event = self.written.get(self.words.get(event)?.clone())?;
+        let (event, _) = event.split_once('(').unwrap_or((event, ""));
+        let (group, event) = event.split_once(['.', '/'])?;
+        is_name.then_some(Field { group, event, name })
+    }
+
+    /// The event that this names, if there is one: `GROUP/EVENT` or, as `perf` has it,
+    /// `GROUP:EVENT`, without a letter. It may be a pattern.
+    pub fn named_event(&self) -> Option<(&str, &str)> {
+        let (group, name) = self.place().split_once(['/', ':'])?;
+        let is_name = |text: &str| {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || "_*?".contains(c);
+            text.chars().all(is_word) && text.starts_with(|c: char| !c.is_ascii_digit())
+        };
+        (self.head.is_empty() && is_name(group) && is_name(name)).then_some((group, name))
+    }
+
+    /// Where the first argument is, if there is one.
+    pub fn argument_at(&self) -> Option<usize> {
+        self.words.get(1).map(|word| word.start)
     }
 
     /// Whether other events cause it.
@@ -250,16 +308,22 @@ impl Definition {
     /// The name for an argument that has none and would be called after its number: what is fetched,
     /// or the last member.
     fn own_name(&self, word: &str) -> Option<String> {
-        let name = match self.is_related() {
-            true => return None,
-            false => implied_name(word)?,
-        };
+        let name = self.implied_name(word)?;
         let mut others = self.arguments().filter(|other| *other != word);
         let is_taken = others.any(|other| {
             let given = other.split(['=', ':']).next().unwrap_or(other);
-            given == name || (implied_name(other) == Some(name) && self.is_before(other, word))
+            given == name || (self.implied_name(other) == Some(name) && self.is_before(other, word))
         });
         (!is_taken).then(|| name.into())
+    }
+
+    fn implied_name<'a>(&self, word: &'a str) -> Option<&'a str> {
+        match self.letter {
+            // The kernel itself names the arguments of a pair.
+            'b' => None,
+            'e' => field_name(word).or_else(|| implied_name(word)),
+            _ => implied_name(word),
+        }
     }
 
     fn arguments(&self) -> impl Iterator<Item = &str> {
@@ -271,6 +335,20 @@ impl Definition {
         let at = |wanted: &str| self.arguments().position(|word| word == wanted);
         at(one) < at(other)
     }
+}
+
+/// What to write in place of what `bpftrace` calls a probe.
+fn instead_of_bpftrace(word: &str) -> Option<String> {
+    let (kind, place) = word.split_once(':')?;
+    Some(match kind {
+        "kprobe" | "k" => format!("p {place}"),
+        "kretprobe" | "kr" => format!("r {place}"),
+        "fentry" | "kfunc" => format!("f {place}"),
+        "fexit" | "kretfunc" => format!("f {place}%return"),
+        "rawtracepoint" | "rt" => format!("t {place}"),
+        "tracepoint" => place.replacen(':', "/", 1),
+        _ => return None,
+    })
 }
 
 /// What an argument without a name is called.
@@ -287,6 +365,13 @@ fn implied_name(word: &str) -> Option<&str> {
     let (_, member) = value.rsplit_once(['>', '.'])?;
     let is_member = !member.is_empty() && !member.starts_with(|c: char| c.is_ascii_digit());
     (value.chars().all(is_path) && is_member && !member.contains('-')).then_some(member)
+}
+
+/// The name of an argument of an event probe: of the field that it fetches.
+fn field_name(word: &str) -> Option<&str> {
+    let name = word.split(':').next().unwrap_or(word).strip_prefix('$')?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_word)).then_some(name)
 }
 
 /// The name in `GROUP.EVENT(KEY)`.
@@ -345,7 +430,47 @@ mod tests {
     }
 
     fn line(written: &str) -> String {
-        parse(written).line("g", "n").text().into()
+        parse(written).line("g", "n", |_| None).text().into()
+    }
+
+    #[test]
+    fn fields_have_the_types_of_their_events() {
+        let typed = |written: &str| -> String {
+            let type_of = |field: &Field<'_>| match (field.group, field.event, field.name) {
+                ("s", "switch", "next_pid") => Some("s32"),
+                ("s", "wake", "cpu") => Some("u8"),
+                _ => None,
+            };
+            parse(written).line("g", "n", type_of).text().into()
+        };
+        for (written, expected) in [
+            (
+                "b s.wake(pid) s.switch(next_pid) $next_pid x=$next_pid $next_pid:x32 c=$begin.cpu",
+                "b:g/n s.wake(pid) s.switch(next_pid) $next_pid:s32 x=$next_pid:s32 $next_pid:x32 c=$begin.cpu:u8",
+            ),
+            ("e s.switch $next_pid $cpu", "e:g/n s.switch next_pid=$next_pid:s32 cpu=$cpu"),
+            ("e s/switch a=+4($next_pid)", "e:g/n s/switch a=+4($next_pid)"),
+            ("t switch $next_pid", "t:g/n switch $next_pid"),
+        ] {
+            assert_eq!(typed(written), expected);
+        }
+    }
+
+    #[test]
+    fn events_are_named() {
+        for (written, expected) in [
+            ("calls/openat if ret < 0", Some(("calls", "openat"))),
+            ("sched:sched_switch", Some(("sched", "sched_switch"))),
+            ("p sched:sched_switch", None),
+            ("calls/open*", Some(("calls", "open*"))),
+            ("fs/open.c:12", None),
+            ("vfs_read:11", None),
+            ("vfs_read", None),
+        ] {
+            assert_eq!(parse(written).named_event(), expected, "{written}");
+        }
+        assert_eq!(parse("calls/openat ret").argument_at(), Some(13));
+        assert_eq!(parse("calls/openat if ret < 0").argument_at(), None);
     }
 
     #[test]
@@ -409,7 +534,7 @@ mod tests {
     fn filters_are_apart() {
         let definition = parse("r vfs_read $duration if duration > 1ms");
         assert_eq!(
-            definition.line("g", "n").text(),
+            definition.line("g", "n", |_| None).text(),
             "r:g/n vfs_read duration=$duration"
         );
         let filter = definition.filter(|_| false).expect("a filter");
@@ -432,6 +557,22 @@ mod tests {
         ] {
             let refused = Definition::parse(written).expect_err(written);
             assert_eq!(refused.at, at, "{written}: {}", refused.reason);
+        }
+    }
+
+    #[test]
+    fn probes_of_bpftrace_are_known() {
+        for (written, instead) in [
+            ("kprobe:vfs_read { @ = count(); }", "write 'p vfs_read'"),
+            ("kretprobe:vfs_read", "write 'r vfs_read'"),
+            ("fexit:vfs_read", "write 'f vfs_read%return'"),
+            (
+                "tracepoint:sched:sched_switch",
+                "write 'sched/sched_switch'",
+            ),
+        ] {
+            let refused = Definition::parse(written).expect_err(written);
+            assert_eq!((refused.at, refused.reason.as_str()), (0, instead));
         }
     }
 

@@ -2,13 +2,15 @@
 
 //! What the `format` file of an event says of its fields.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How fields are, by their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Format {
     texts: HashSet<String>,
     hexadecimal: HashSet<String>,
+    decimal: HashSet<String>,
+    types: HashMap<String, &'static str>,
 }
 
 impl Format {
@@ -18,9 +20,15 @@ impl Format {
         for line in text.lines() {
             let line = line.trim();
             if let Some(field) = line.strip_prefix("field:") {
-                let field = field.split(';').next().unwrap_or(field);
+                let mut columns = field.split(';');
+                let field = columns.next().unwrap_or(field);
                 let (kind, name) = field.rsplit_once(' ').unwrap_or(("", field));
+                let is_array = name.contains('[');
                 let name = name.split('[').next().unwrap_or(name);
+                let number = integer(&columns.map(str::trim).collect::<Vec<_>>());
+                if let Some(number) = number.filter(|_| !is_array) {
+                    format.types.insert(name.into(), number);
+                }
                 if kind.contains("char") && (kind.contains('[') || field.ends_with(']')) {
                     format.texts.insert(name.into());
                 }
@@ -40,6 +48,8 @@ impl Format {
             };
             if shown.trim_start_matches('{').starts_with("0x%") {
                 self.hexadecimal.insert(name.into());
+            } else if is_decimal(shown) {
+                self.decimal.insert(name.into());
             }
         }
     }
@@ -53,6 +63,38 @@ impl Format {
     pub fn is_hexadecimal(&self, field: &str) -> bool {
         self.hexadecimal.contains(field)
     }
+
+    /// The fetch type of a field that is no address or mask: it has a sign, or is shown as a decimal
+    /// number.
+    pub fn decimal_type(&self, field: &str) -> Option<&'static str> {
+        let number = self.types.get(field).copied();
+        number.filter(|number| number.starts_with('s') || self.decimal.contains(field))
+    }
+}
+
+/// The fetch type of a number, of the columns behind its name: `offset:8`, `size:4`, `signed:1`.
+fn integer(columns: &[&str]) -> Option<&'static str> {
+    let column = |name: &str| columns.iter().find_map(|column| column.strip_prefix(name));
+    Some(match (column("size:")?, column("signed:")?) {
+        ("1", "0") => "u8",
+        ("1", _) => "s8",
+        ("2", "0") => "u16",
+        ("2", _) => "s16",
+        ("4", "0") => "u32",
+        ("4", _) => "s32",
+        ("8", "0") => "u64",
+        ("8", _) => "s64",
+        _ => return None,
+    })
+}
+
+/// Whether a `printf` format is one of decimal numbers: `%d`, `%03d`, `%Lu`.
+fn is_decimal(shown: &str) -> bool {
+    let width = |c: char| c.is_ascii_digit() || matches!(c, 'h' | 'l' | 'L' | 'z' | '-');
+    let letter = shown
+        .strip_prefix('%')
+        .map(|rest| rest.trim_start_matches(width));
+    letter.is_some_and(|rest| rest.starts_with(['d', 'i', 'u']))
 }
 
 #[cfg(test)]
@@ -74,5 +116,26 @@ mod tests {
         assert!(!format.is_text("c") && !format.is_text("flags") && !format.is_text("common_type"));
         assert!(format.is_hexadecimal("flags") && format.is_hexadecimal("how"));
         assert!(!format.is_hexadecimal("n") && !format.is_hexadecimal("x"));
+    }
+
+    #[test]
+    fn numbers_have_the_types_of_their_fields() {
+        let format = Format::parse(
+            "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+             \tfield:pid_t next_pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+             \tfield:size_t bytes;\toffset:32;\tsize:8;\tsigned:0;\n\
+             \tfield:const void * ptr;\toffset:40;\tsize:8;\tsigned:0;\n\
+             \tfield:u8 cpus[4];\toffset:48;\tsize:4;\tsigned:0;\n\
+             \tfield:long ret;\toffset:56;\tsize:8;\tsigned:1;\n\
+             \tfield:u32 flags;\toffset:52;\tsize:4;\tsigned:0;\n\n\
+             print fmt: \"prev_comm=%s next_pid=%d bytes=%zu ptr=%p cpus=%d flags=0x%x\", REC->ptr\n",
+        );
+        assert_eq!(format.decimal_type("next_pid"), Some("s32"));
+        assert_eq!(format.decimal_type("bytes"), Some("u64"));
+        assert_eq!(format.decimal_type("ret"), Some("s64"));
+        for other in ["prev_comm", "ptr", "cpus", "flags", "nosuch"] {
+            assert_eq!(format.decimal_type(other), None, "{other}");
+        }
+        assert!(is_decimal("%03d") && !is_decimal("%s") && !is_decimal("d"));
     }
 }

@@ -59,6 +59,16 @@ pub fn hits(stats: &str, event: &str) -> Hits {
     all
 }
 
+/// The place that `event` waits for, of the text of `kprobe_stats`: in a module, or a tracepoint.
+pub fn awaited<'a>(stats: &'a str, event: &str) -> Option<&'a str> {
+    let mut lines = stats.lines();
+    lines.find_map(|line| {
+        let (name, rest) = line.split_once(' ')?;
+        let (place, _) = rest.split_once(' ')?;
+        (name == event && rest.ends_with(" waiting")).then_some(place)
+    })
+}
+
 /// How many records a ring has lost, of the text of its `stats`.
 pub fn lost(stats: &str) -> u64 {
     let lines = stats.lines().filter_map(|line| line.split_once(':'));
@@ -91,6 +101,20 @@ g/other vfs_write 7 7 0 0 0 0 0 enabled
         assert_eq!(hits(stats, "g/n"), expected);
         assert_eq!(hits(stats, "g/none"), Hits::default());
         assert_eq!(hits("g/n", "g/n"), Hits::default());
+    }
+
+    #[test]
+    fn the_place_that_is_awaited_is_known() {
+        let stats = "\
+# event place hits recorded filtered off lost too-large missed state
+g/a vfs_read 0 0 0 0 0 0 0 disabled
+g/b ext4:ext4_sync_file 0 0 0 0 0 0 0 waiting
+g/c ext4:ext4_sync_file 0 0 0 0 0 0 0 disabled
+";
+        assert_eq!(awaited(stats, "g/b"), Some("ext4:ext4_sync_file"));
+        for other in ["g/a", "g/c", "g/d"] {
+            assert_eq!(awaited(stats, other), None);
+        }
     }
 
     #[test]

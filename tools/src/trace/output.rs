@@ -7,7 +7,7 @@ use super::appending::Appending;
 use super::follow::{self, Item, Reader};
 use super::format::Format;
 use super::losses::Hits;
-use super::plan::Plan;
+use super::plan::{Plan, Planned};
 use super::print::{Cell, Columns, Record};
 use super::refused::Refused;
 use super::value::{self, Kind};
@@ -53,6 +53,8 @@ struct Shown {
     label: Option<String>,
     kinds: HashMap<String, Kind>,
     format: Format,
+    /// How many records there were.
+    records: u64,
 }
 
 /// Where a session writes.
@@ -147,13 +149,14 @@ impl Output {
     pub fn begin(&mut self, plan: &Plan, formats: Vec<Format>, begin: Option<u64>) {
         self.begin = begin;
         for (event, format) in plan.events.iter().zip(formats) {
-            let meanings = event.definition.meanings().into_iter();
+            let meanings = event.meanings().into_iter();
             let shown = Shown {
                 label: event.label.clone(),
                 kinds: meanings
                     .map(|(name, meaning)| (name, meaning.into()))
                     .collect(),
                 format,
+                records: 0,
             };
             self.shown
                 .insert((event.group.clone(), event.name.clone()), shown);
@@ -246,7 +249,13 @@ impl Output {
                 return Ok(());
             }
         };
-        self.records += u64::from(matches!(item, Item::Event(_)));
+        if let Item::Event(event) = &item {
+            self.records += 1;
+            let name = (event.group.clone(), event.name.clone());
+            if let Some(shown) = self.shown.get_mut(&name) {
+                shown.records += 1;
+            }
+        }
         match item {
             Item::Own | Item::Began(_) => Ok(()),
             _ if self.style.json => writeln!(self.to, "{line}"),
@@ -314,9 +323,23 @@ impl Output {
         self.lost = count;
     }
 
-    /// Says what was not recorded.
-    pub fn end(&mut self, plan: &Plan, hits: &[Hits]) {
-        for text in summary(plan, hits, self.records, self.lost) {
+    /// Says what was not recorded. Events that are there without the session have hits of others:
+    /// of them its own records count.
+    pub fn end(&mut self, plan: &Plan, hits: Vec<Hits>) {
+        let own = |(event, hits): (&Planned, Hits)| {
+            let name = (event.group.clone(), event.name.clone());
+            let records = self.shown.get(&name).map_or(0, |shown| shown.records);
+            match event.exists {
+                true => Hits {
+                    hits: records,
+                    recorded: records,
+                    ..Hits::default()
+                },
+                false => hits,
+            }
+        };
+        let hits: Vec<Hits> = plan.events.iter().zip(hits).map(own).collect();
+        for text in summary(plan, &hits, self.records, self.lost) {
             self.say(&text);
         }
     }
@@ -350,7 +373,9 @@ fn summary(plan: &Plan, hits: &[Hits], records: u64, lost: u64) -> Vec<String> {
     let mut texts = Vec::new();
     for (event, hits) in plan.events.iter().zip(hits) {
         let title = event.title();
-        if hits.hits == 0 && hits.missed == 0 {
+        if event.exists && hits.recorded == 0 {
+            texts.push(format!("{title}: no record"));
+        } else if hits.hits == 0 && hits.missed == 0 {
             texts.push(format!("{title}: no hit"));
         } else if hits.recorded == 0 && hits.hits == hits.filtered {
             texts.push(format!(

@@ -2,7 +2,8 @@
 
 //! What a session is to define: the events of all definitions, with names that are theirs alone.
 
-use super::definition::Definition;
+use super::definition::{Definition, Field, Meaning};
+use super::directory::Directory;
 use super::instance;
 use super::mapped::Mapped;
 use super::refused::Refused;
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::lines::find;
 use crate::session::Session;
 use crate::target::{At, Target};
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 
 /// Characters of an event's name.
 const LONGEST_NAME: usize = 63;
@@ -26,6 +28,8 @@ pub struct Planned {
     pub name: String,
     /// What its records are called; `None` if after the functions that they are of.
     pub label: Option<String>,
+    /// Whether it is there without the session: ready-made, or defined by somebody.
+    pub exists: bool,
     /// Its lines, if debug information has said where the place is.
     lines: Option<Vec<String>>,
 }
@@ -73,10 +77,45 @@ impl Plan {
                 name,
                 label,
                 definition,
+                exists: false,
                 lines: None,
             });
         }
         Ok(Self { events })
+    }
+
+    /// Finds the events that are meant by their names, `GROUP/EVENT`, and says which are not there.
+    pub fn find_events(&mut self, directory: &Directory) -> Vec<Refused> {
+        let mut refused = Vec::new();
+        for event in &mut self.events {
+            let definition = &event.definition;
+            let Some((group, name)) = definition.named_event() else {
+                continue;
+            };
+            let refuse = |at: usize, reason: String| Refused {
+                reason,
+                written: definition.written.clone(),
+                at,
+            };
+            let at = definition.place_at();
+            let has = |path: String| directory.path(path).is_dir();
+            if has(format!("events/{group}/{name}")) {
+                if let Some(at) = definition.argument_at() {
+                    let reason = "the event has its own fields: write only 'if FILTER' behind it";
+                    refused.push(refuse(at, reason.into()));
+                }
+                (event.group, event.name) = (group.into(), name.into());
+                event.label = Some(event.name.clone());
+                event.exists = true;
+            } else if definition.written[at..].starts_with(&format!("{group}/"))
+                // No module has the name of a group of events.
+                || has(format!("events/{group}"))
+            {
+                refused.push(refuse(at, no_event(directory, group, name)));
+                event.exists = true;
+            }
+        }
+        refused
     }
 
     /// Whether a place is one that only debug information knows.
@@ -148,10 +187,10 @@ impl Planned {
         format!("{}/{}", self.group, self.name)
     }
 
-    /// What to write to define it.
-    pub fn text(&self) -> Mapped {
+    /// What to write to define it, with the types of the fields that `type_of` knows.
+    pub fn text(&self, type_of: impl Fn(&Field<'_>) -> Option<&'static str>) -> Mapped {
         match &self.lines {
-            None => self.definition.line(&self.group, &self.name),
+            None => self.definition.line(&self.group, &self.name, type_of),
             Some(lines) => {
                 let mut text = Mapped::default();
                 text.push_instead(&lines.join("\n"), self.definition.place_at());
@@ -160,10 +199,38 @@ impl Planned {
         }
     }
 
+    /// What its fields are, by name, where their types do not tell.
+    pub fn meanings(&self) -> Vec<(String, Meaning)> {
+        let of_calls = [("ret", Meaning::Errno), ("duration", Meaning::Duration)];
+        match (self.exists, self.group.as_str()) {
+            (true, "calls" | "syscalls" | "raw_syscalls") => of_calls
+                .map(|(name, meaning)| (name.into(), meaning))
+                .into(),
+            (true, _) => Vec::new(),
+            (false, _) => self.definition.meanings(),
+        }
+    }
+
     /// What to call it to people.
     pub fn title(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.definition.written)
     }
+}
+
+/// Says that there is no such event, and which was meant.
+fn no_event(directory: &Directory, group: &str, name: &str) -> String {
+    let wrong = format!("{group}:{name}");
+    let mut nearest = Nearest::to_wrong(wrong.as_bytes());
+    let all = directory.read("available_events").unwrap_or_default();
+    for event in all.lines() {
+        nearest.consider(event.as_bytes());
+    }
+    let meant = match nearest.is_none() {
+        _ if wrong.contains(['*', '?']) => "write the name of one event".into(),
+        true => "available_events has all".into(),
+        false => format!("did you mean {}?", nearest.to_string().replace(':', "/")),
+    };
+    format!("there is no event {group}/{name}: {meant}")
 }
 
 /// The lines of a target, all or, with `skip`, those that there are.
@@ -243,9 +310,50 @@ mod tests {
         assert_eq!(plan.events[2].event(), "mine/x");
         let group = instance::name();
         assert_eq!(
-            plan.events[1].text().text(),
+            plan.events[1].text(|_| None).text(),
             format!("r:{group}/vfs_read_2 vfs_read ret=$retval")
         );
+    }
+
+    #[test]
+    fn events_that_are_there_are_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for event in ["calls/openat", "sched/sched_switch"] {
+            let path = folder.path().join("events").join(event);
+            std::fs::create_dir_all(path).expect("a folder");
+        }
+        let names = "calls:openat\nsched:sched_switch\n";
+        std::fs::write(folder.path().join("available_events"), names).expect("a file");
+        let directory = Directory::at(folder.path());
+        let found = |written: &str| {
+            let mut plan = plan(&[written]);
+            let refused = plan.find_events(&directory);
+            let refused = refused
+                .into_iter()
+                .map(|refused| (refused.at, refused.reason));
+            (
+                plan.events[0].exists,
+                plan.events[0].event(),
+                refused.last(),
+            )
+        };
+        let (exists, name, refused) = found("calls/openat if ret < 0");
+        assert_eq!(
+            (exists, name.as_str(), refused),
+            (true, "calls/openat", None)
+        );
+        assert_eq!(found("sched:sched_switch").1, "sched/sched_switch");
+        assert!(!found("ext4:ext4_sync_file").0);
+        let refused = |written: &str| found(written).2.expect("a refusal");
+        assert_eq!(refused("calls/openat ret").0, 13);
+        assert!(refused("calls/open*")
+            .1
+            .ends_with("write the name of one event"));
+        for wrong in ["calls/opneat", "calls:opneat"] {
+            let (at, reason) = refused(wrong);
+            assert_eq!(at, 0);
+            assert!(reason.ends_with("did you mean calls/openat?"), "{reason}");
+        }
     }
 
     #[test]

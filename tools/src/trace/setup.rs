@@ -2,6 +2,7 @@
 
 //! The steps of a session that write to the directory.
 
+use super::definition::Field;
 use super::directory::{Directory, Owner};
 use super::follow::{self, Item, Reader, MARK};
 use super::format::Format;
@@ -12,14 +13,33 @@ use crate::error::{Refusal, Result};
 use std::fs;
 use std::path::Path;
 
-/// Defines all events. What is refused is said of each; nothing is enabled.
+/// Defines all events that are not there. What is refused is said of each; nothing is enabled.
 pub fn define(directory: &Directory, owner: &mut Owner, plan: &Plan) -> Vec<Refused> {
-    let events = plan.events.iter();
+    let type_of = |field: &Field<'_>| {
+        let path = format!("events/{}/{}/format", field.group, field.event);
+        let format = directory.read(path).unwrap_or_default();
+        Format::parse(&format).decimal_type(field.name)
+    };
+    let events = plan.events.iter().filter(|event| !event.exists);
     let defined = events.map(|event| {
         let written = &event.definition.written;
-        owner.define(directory, &event.text(), written)
+        owner.define(directory, &event.text(type_of), written)
     });
     defined.filter_map(std::result::Result::err).collect()
+}
+
+/// Says which events wait for a module.
+pub fn waiting(directory: &Directory, plan: &Plan) -> Vec<String> {
+    let stats = directory.read("kprobe_stats").unwrap_or_default();
+    let waiting = plan.events.iter().filter_map(|event| {
+        let place = losses::awaited(&stats, &event.event())?;
+        let what = match place.split_once(':') {
+            Some((module, _)) => format!("the module {module}, which is not loaded"),
+            None => format!("a module with the tracepoint {place}"),
+        };
+        Some(format!("{}: waits for {what}", event.title()))
+    });
+    waiting.collect()
 }
 
 /// Sets the filters, and returns what the formats say.
