@@ -257,7 +257,7 @@ fn what_is_traced_is_found_in_the_source() {
             notes.said
         );
         assert_eq!(notes.said.len(), 1);
-        let text = plan.events[0].text();
+        let text = plan.events[0].text(|_| None);
         let lines: Vec<&str> = text.text().lines().collect();
         let name = format!("p:{}/always_inlined test:", plan.events[0].group);
         assert_eq!(lines.len(), 3, "{lines:?}");
@@ -265,7 +265,7 @@ fn what_is_traced_is_found_in_the_source() {
             lines.iter().all(|line| line.starts_with(&name)),
             "{lines:?}"
         );
-        assert!(plan.events[1].text().text().contains("/entry_2 test:entry"));
+        assert!(plan.events[1].text(|_| None).text().contains("/entry_2 test:entry"));
         let mut plan = Plan::new(&["always%inlined nothing".to_string()]).expect("a plan");
         let notes = plan
             .resolve(session, Some("test"), true)

@@ -209,9 +209,8 @@ pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Ref
     }
     sort::sort(&mut attached);
     let is_attached = |event: &Event| attached.binary_search(&event.id()).is_ok();
-    let is_in_use = |probe: &&Arc<Probe>| {
-        which(&probe.event) && (is_used(probe) || is_attached(&probe.event))
-    };
+    let is_in_use =
+        |probe: &&Arc<Probe>| which(&probe.event) && (is_used(probe) || is_attached(&probe.event));
     let mut named: Vec<&Arc<Event>> = Vec::new();
     for probe in set.iter().filter(is_in_use) {
         let is_it = |event: &&Arc<Event>| Arc::ptr_eq(event, &probe.event);
