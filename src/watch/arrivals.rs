@@ -8,7 +8,6 @@
 //! memory is allocated a moment later: until then the ring overwrites early, and hits that need
 //! working memory are missed. Histograms have tables for the CPUs present when they were set;
 //! others count in a shared table.
-//! they were set; others count in a table that all share.
 
 use crate::{
     kapi::{
