@@ -265,7 +265,10 @@ fn what_is_traced_is_found_in_the_source() {
             lines.iter().all(|line| line.starts_with(&name)),
             "{lines:?}"
         );
-        assert!(plan.events[1].text(|_| None).text().contains("/entry_2 test:entry"));
+        assert!(plan.events[1]
+            .text(|_| None)
+            .text()
+            .contains("/entry_2 test:entry"));
         let mut plan = Plan::new(&["always%inlined nothing".to_string()]).expect("a plan");
         let notes = plan
             .resolve(session, Some("test"), true)
