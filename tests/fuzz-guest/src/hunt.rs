@@ -3,6 +3,7 @@
 //! Looks for faults for a while, and tells what shows one.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::boot::{Guests, Outcome};
@@ -103,6 +104,11 @@ fn tell(guests: &Guests, lines: &[String], outcome: &Outcome) -> Result<(), Stri
     let Some(first) = outcome.faults.first() else {
         return Ok(());
     };
+    // The guests that follow write to the same file.
+    let wrong = |error: std::io::Error| error.to_string();
+    let kept_log = guests.out().join("failed.log");
+    fs::copy(guests.out().join("guest/result.log"), &kept_log).map_err(wrong)?;
+    println!("# what the guest said: {}", shown(&kept_log));
     let seconds = std::env::var("SHRINK_SECONDS")
         .ok()
         .and_then(|text| text.parse().ok())
@@ -123,7 +129,7 @@ fn tell(guests: &Guests, lines: &[String], outcome: &Outcome) -> Result<(), Stri
     }
     let kept = shrink(kept, until, shows)?;
     let path = guests.out().join("shortest");
-    fs::write(&path, kept.join("\n") + "\n").map_err(|error| error.to_string())?;
+    fs::write(&path, kept.join("\n") + "\n").map_err(wrong)?;
     println!(
         "# {} operations of {} show it, after {} guests:",
         kept.len(),
@@ -133,8 +139,15 @@ fn tell(guests: &Guests, lines: &[String], outcome: &Outcome) -> Result<(), Stri
     for line in &kept {
         println!("#   {line}");
     }
-    let here = std::env::current_dir().unwrap_or_default();
-    let path = path.strip_prefix(here).unwrap_or(&path);
-    println!("# again: make fuzz OPS={}", path.display());
+    println!("# again: make fuzz OPS={}", shown(&path));
     Ok(())
+}
+
+/// Returns a path as it is shown: from the current folder on.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }

@@ -580,7 +580,14 @@ __attribute__((used)) static int run(int argc, char **args)
 	left = unload("ferroprobe");
 	if (left < 0)
 		say("! unload", left);
-	left = used_memory() - memory;
+	/* What was freed may wait for RCU, or be on a CPU's list of free pages, which the kernel
+	 * empties every few seconds. */
+	for (int n = 0; n < 20; n++) {
+		left = used_memory() - memory;
+		if (left <= most_left())
+			break;
+		rest(500);
+	}
 	say("M", left);
 	if (left > most_left())
 		say("! memory", left);
