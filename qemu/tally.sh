@@ -51,7 +51,7 @@ suite() {
 # source once made a fifth of the whole.  Raise them for code that does more.  Kernels of
 # qemu/debug-kernel have options that make each function longer: with CFI, by up to 5.4 %.
 most_text_amd64=1714000
-most_text_arm64=1399000
+most_text_arm64=1414000
 
 # small_text MODULE RELEASE: check the size of the module's functions.
 small_text() {
