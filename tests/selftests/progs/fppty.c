@@ -62,7 +62,7 @@ static int copy(s64 from, s64 to)
 		return 1;
 	for (s64 at = 0; at < size;)
 		at += need("write", sys(NR_write, to, (s64)bytes + at, size - at, 0, 0));
-	/* Reading a terminal that nobody has open any more fails. */
+	/* Once the last program has closed the terminal, reading it fails. */
 	return size > 0;
 }
 

@@ -48,7 +48,7 @@ pub(super) struct TraceArgs {
     /// Size of the buffer of each CPU, such as 8M
     #[arg(long, value_name = "SIZE", value_parser = kilobytes)]
     buffer: Option<u64>,
-    /// Columns of a line, default: those of the terminal
+    /// Columns of a line, the terminal's by default
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
     /// The directory of ferroprobe, default: where the kernel shows it

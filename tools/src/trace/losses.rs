@@ -9,13 +9,13 @@ use std::ops::AddAssign;
 pub struct Hits {
     /// All.
     pub hits: u64,
-    /// Those that were recorded.
+    /// Recorded hits.
     pub recorded: u64,
-    /// Those that the filter or the list of tasks rejected.
+    /// Hits that the filter or the list of tasks rejected.
     pub filtered: u64,
-    /// Those whose records were larger than a sub-buffer.
+    /// Hits whose records were larger than a sub-buffer.
     pub too_large: u64,
-    /// Those that nothing served.
+    /// Hits that nothing served.
     pub missed: u64,
     /// Whether the event was disabled because it was hit too often.
     pub is_over_limit: bool,

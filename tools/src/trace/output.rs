@@ -42,7 +42,7 @@ pub enum Taken {
     All,
     /// There may be more.
     More,
-    /// Nobody reads what is written.
+    /// The output has no reader.
     NobodyReads,
 }
 
@@ -200,7 +200,7 @@ impl Output {
         }
     }
 
-    /// Whether writing has failed because nobody reads any more.
+    /// Whether writing has failed, because the reader is gone.
     fn is_gone(&self, error: &io::Error) -> bool {
         let is_lost = error.raw_os_error() == Some(Errno::IO.raw_os_error());
         error.kind() == io::ErrorKind::BrokenPipe || (self.is_terminal && is_lost)

@@ -43,7 +43,7 @@ pub struct Cell {
 const TIME: usize = 11;
 const CPU: usize = 3;
 
-/// A column grows up to this width: a longer value does not move those of later lines.
+/// A column grows up to this width. A longer value moves the rest of its own line only.
 const WIDEST: usize = 32;
 
 /// Columns that a terminal must have for a table: in a narrower one the arguments are below.
@@ -215,7 +215,7 @@ impl Columns {
     }
 }
 
-/// As much of `text` as has room.
+/// The beginning of `text` that has room.
 fn cut(text: &str, room: usize) -> &str {
     let mut used = 0;
     for (at, c) in text.char_indices() {

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthChar;
 /// How a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// As it is.
+    /// Without a unit.
     Plain,
     /// In hexadecimal.
     Hexadecimal,
