@@ -10,17 +10,8 @@ use super::units;
 pub fn translate(text: &str, at: usize, is_text: impl Fn(&str) -> bool, to: &mut Mapped) {
     let mut field = "";
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
+    while let Some((word, behind)) = split_word(rest) {
         let here = at + text.len() - rest.len();
-        let length = match first {
-            '"' | '\'' => quoted(rest, first),
-            _ if is_of_word(first) => {
-                let end = rest.find(|c: char| !is_of_word(c));
-                end.unwrap_or(rest.len())
-            }
-            _ => first.len_utf8(),
-        };
-        let (word, behind) = rest.split_at(length);
         rest = behind;
         let number = units::number(word).filter(|_| !is_text(field));
         match number {
@@ -33,20 +24,25 @@ pub fn translate(text: &str, at: usize, is_text: impl Fn(&str) -> bool, to: &mut
     }
 }
 
+/// Splits the first word, text in quotes, or other character off; `None` at the end.
+fn split_word(rest: &str) -> Option<(&str, &str)> {
+    let first = rest.chars().next()?;
+    let length = match first {
+        '"' | '\'' => quoted(rest, first),
+        _ if is_of_word(first) => {
+            let end = rest.find(|c: char| !is_of_word(c));
+            end.unwrap_or(rest.len())
+        }
+        _ => first.len_utf8(),
+    };
+    Some(rest.split_at(length))
+}
+
 /// The names of the fields in a filter.
 pub fn names(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '"' | '\'' => quoted(rest, first),
-            _ if is_of_word(first) => {
-                let end = rest.find(|c: char| !is_of_word(c));
-                end.unwrap_or(rest.len())
-            }
-            _ => first.len_utf8(),
-        };
-        let (word, behind) = rest.split_at(length);
+    while let Some((word, behind)) = split_word(rest) {
         rest = behind;
         if is_name(word) {
             found.push(word.split('.').next().unwrap_or(word));
