@@ -225,11 +225,10 @@ size_t ferroprobe_stack_left(size_t here)
 #undef CHECK
 	/*
 	 * In the middle of a task switch this is the stack of the next task, which is not current
-	 * yet.  Task stacks are aligned to their size.  Other unknown stacks are entry stacks,
-	 * which are elsewhere.
+	 * yet.  Task stacks are aligned to their size, vmapped or not.  Other unknown stacks are
+	 * entry stacks, which are elsewhere.
 	 */
-	if (top && IS_ENABLED(CONFIG_VMAP_STACK) &&
-	    here - CPU_ENTRY_AREA_BASE >= CPU_ENTRY_AREA_MAP_SIZE)
+	if (top && here - CPU_ENTRY_AREA_BASE >= CPU_ENTRY_AREA_MAP_SIZE)
 		return here & (THREAD_SIZE - 1);
 	return 0;
 }
