@@ -336,6 +336,16 @@ remove_triggers() {
 	done
 }
 
+# reset_options: set the options that were changed as they were before the first test.
+reset_options() {
+	[ -e trace_options ] || return 0
+	[ -e /tmp/first-options ] || cat trace_options >/tmp/first-options
+	cmp -s trace_options /tmp/first-options && return
+	while read -r option; do
+		grep -qxF "$option" trace_options || echo "$option" >trace_options || return 1
+	done </tmp/first-options
+}
+
 # reset_state: put the tracing directory in the state in which every test begins.
 # Fails if that is impossible.  (A redirection that fails ends the shell on ":", but
 # not on "true".)
@@ -362,9 +372,7 @@ reset_state() {
 		echo >set_event_pid || return 1
 		echo >set_event_notrace_pid || return 1
 	fi
-	for option in event-fork record-tgid stacktrace; do
-		[ ! -e "options/$option" ] || echo 0 >"options/$option" || return 1
-	done
+	reset_options || return 1
 	# A test may hit as often as its machine can.
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
