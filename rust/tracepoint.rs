@@ -18,6 +18,7 @@ mod probes;
 mod registration;
 #[cfg_attr(not(CONFIG_CFI), path = "tracepoint/no_stub.rs")]
 mod stub;
+pub mod skipped;
 pub mod syscall;
 
 pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};

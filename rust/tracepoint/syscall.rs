@@ -8,7 +8,7 @@
 //!
 //! C header: [`include/trace/syscall.h`](srctree/include/trace/syscall.h)
 
-use super::{link::PointLink, stub::IfTyped, synchronize, Tracepoints};
+use super::{link::PointLink, skipped::SkippedCalls, stub::IfTyped, synchronize, Tracepoints};
 use crate::kapi::{
     batch::Batched,
     bindings as extra, calls,
@@ -127,20 +127,16 @@ pub enum When {
 pub struct CallsShared {
     /// Maximum number of bytes of user memory to copy per argument.
     limit: AtomicU32,
-    counters: PerCpu<[Counter; COUNTERS]>,
+    /// Arguments with unreadable memory.
+    unread: PerCpu<[Counter; 1]>,
 }
 
-/// Indices of [`CallsShared::counters`]: 32-bit entries and returns that handlers cannot serve;
-const SKIPPED: [usize; 2] = [0, 1];
-/// and arguments with unreadable memory.
-const UNREAD: usize = 2;
-const COUNTERS: usize = 3;
 
 impl CallsShared {
     fn new(limit: u32) -> Result<Self> {
         Ok(Self {
             limit: AtomicU32::new(limit),
-            counters: PerCpu::new(|_| Ok(Default::default()))?,
+            unread: PerCpu::new(|_| Ok(Default::default()))?,
         })
     }
 
@@ -155,19 +151,9 @@ impl CallsShared {
     #[cold]
     #[inline(never)]
     pub fn count_unread(&self) {
-        self.count(UNREAD);
-    }
-
-    fn count(&self, index: usize) {
         let on_cpu = Unpreempted::begin();
-        self.counters.increment(index, &on_cpu.here());
+        self.unread.increment(0, &on_cpu.here());
         on_cpu.end();
-    }
-
-    fn sum(&self, index: usize) -> u64 {
-        let all = self.counters.iter();
-        let counts = all.filter_map(|(_, counters)| counters.get(index));
-        counts.fold(0, |sum, counter| sum.wrapping_add(counter.get()))
     }
 }
 
@@ -207,6 +193,9 @@ struct CallSide<H> {
     /// The number of handlers.
     armed: AtomicU32,
     handlers: KVVec<AtomicPtr<H>>,
+    skipped: Arc<SkippedCalls>,
+    /// The number of the probe in `skipped`.
+    number: usize,
 }
 
 // SAFETY: The links change with the lock held only; handlers are `Sync`.
@@ -215,7 +204,11 @@ unsafe impl<H: CallHandler> Sync for Calls<H> {}
 unsafe impl<H: CallHandler> Send for Calls<H> {}
 
 impl<H: CallHandler> CallSide<H> {
-    fn new(points: &Tracepoints, name: &[u8], probe: *mut c_void) -> Result<Self> {
+    fn new(
+        points: &Tracepoints,
+        (name, probe): (&[u8], *mut c_void),
+        (skipped, number): (&Arc<SkippedCalls>, usize),
+    ) -> Result<Self> {
         let point = points.find(name)?.ok_or(ENOENT)?.point;
         let mut handlers = KVVec::new();
         for _ in 0..count().next_power_of_two() {
@@ -226,6 +219,8 @@ impl<H: CallHandler> CallSide<H> {
             link: PointLink::new(point, None, probe, IfTyped::NONE),
             armed: AtomicU32::new(0),
             handlers,
+            skipped: skipped.clone(),
+            number,
         })
     }
 
@@ -264,6 +259,7 @@ impl<H: CallHandler> CallSide<H> {
         }
         let others = self.armed.load(Ordering::Relaxed);
         if others == 0 {
+            self.skipped.settle();
             // SAFETY: The tracepoints are the kernel's. The probe is removed with the last
             // handler, and by this function's contract the table exists until then and
             // longer.
@@ -285,6 +281,7 @@ impl<H: CallHandler> CallSide<H> {
             self.armed.store(others, Ordering::Relaxed);
             if others == 0 {
                 self.link.unregister();
+                self.skipped.settle();
             }
         }
     }
@@ -292,16 +289,24 @@ impl<H: CallHandler> CallSide<H> {
 
 impl<H: CallHandler> Calls<H> {
     /// Makes a table without handlers. `begun` has the calls in progress; at most `limit` bytes of
-    /// user memory are copied per argument.
+    /// user memory are copied per argument. The probes that count in `skipped` have the numbers
+    /// `first` and the next.
     ///
     /// # Errors
     ///
     /// `ENOENT` if the kernel has no such tracepoints; `ENOMEM`.
     ///
     /// Context: process, may sleep.
-    pub fn new(points: &Tracepoints, limit: u32, begun: Arc<H::Begun>) -> Result<Arc<Self>> {
-        let enter = CallSide::new(points, b"sys_enter", Self::entered as *mut c_void)?;
-        let exit = CallSide::new(points, b"sys_exit", Self::returns as *mut c_void)?;
+    pub fn new(
+        points: &Tracepoints,
+        limit: u32,
+        begun: Arc<H::Begun>,
+        (skipped, first): (&Arc<SkippedCalls>, usize),
+    ) -> Result<Arc<Self>> {
+        let enter = (&b"sys_enter"[..], Self::entered as *mut c_void);
+        let exit = (&b"sys_exit"[..], Self::returns as *mut c_void);
+        let enter = CallSide::new(points, enter, (skipped, first))?;
+        let exit = CallSide::new(points, exit, (skipped, first.wrapping_add(1)))?;
         let shared = CallsShared::new(limit)?;
         let this = Arc::pin_init(
             pin_init!(Self {
@@ -352,15 +357,11 @@ impl<H: CallHandler> Calls<H> {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Returns the number of 32-bit calls, made while there were handlers, that cannot be served.
-    pub fn skipped(&self) -> u64 {
-        let [begun, returned] = SKIPPED.map(|index| self.shared.sum(index));
-        begun.max(returned)
-    }
-
     /// Returns the number of calls with an argument whose memory could not be read.
     pub fn unread(&self) -> u64 {
-        self.shared.sum(UNREAD)
+        let counts = self.shared.unread.iter();
+        let counts = counts.map(|(_, [count])| count.get());
+        counts.fold(0, u64::wrapping_add)
     }
 
     #[inline(always)]
@@ -426,16 +427,11 @@ impl<H: CallHandler> Calls<H> {
                     handler.serve_compat(regs, when, &self.shared);
                 }
             }
-            None => self.skip(when),
+            None => {
+                let side = self.side(when);
+                side.skipped.count(side.number);
+            }
         }
-    }
-
-    fn skip(&self, when: When) {
-        let [begun, returned] = SKIPPED;
-        self.shared.count(match when {
-            When::Enter => begun,
-            When::Exit => returned,
-        });
     }
 }
 

@@ -33,6 +33,7 @@ use crate::{
     kapi::{
         stack::StackFunction,
         tracepoint::{
+            skipped::SkippedCalls,
             syscall::{Calls, When},
             Tracepoints,
         },
@@ -68,15 +69,20 @@ struct CallTables {
     /// Whole calls, one record for entry and return.
     whole: Arc<Calls<WholeCallRecorder>>,
     in_progress: Arc<InProgress>,
+    /// The 32-bit calls that the tables cannot record.
+    skipped: Arc<SkippedCalls>,
 }
 
 impl CallTables {
     fn new(points: &Arc<Tracepoints>) -> Result<Self> {
         let in_progress = Arc::new(InProgress::new(points)?, GFP_KERNEL)?;
+        let skipped = SkippedCalls::new()?;
+        let no_calls = Arc::new((), GFP_KERNEL)?;
         Ok(Self {
-            sides: Calls::new(points, DEFAULT_COPIED, Arc::new((), GFP_KERNEL)?)?,
-            whole: Calls::new(points, DEFAULT_COPIED, in_progress.clone())?,
+            sides: Calls::new(points, DEFAULT_COPIED, no_calls, (&skipped, 0))?,
+            whole: Calls::new(points, DEFAULT_COPIED, in_progress.clone(), (&skipped, 2))?,
             in_progress,
+            skipped,
         })
     }
 }
@@ -331,7 +337,7 @@ impl Definitions {
         let (sides, whole) = (&tables.sides, &tables.whole);
         let [not_noted, cut] = tables.in_progress.not_noted();
         CallLosses {
-            skipped: sides.skipped().max(whole.skipped()),
+            skipped: tables.skipped.calls(),
             not_noted,
             cut,
             unread: sides.unread().wrapping_add(whole.unread()),
