@@ -10,11 +10,12 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/processor.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 static DECLARE_COMPLETION(has_run);
@@ -57,9 +58,13 @@ module_param(staying, bool, 0400);
 /* The first of what follows rcutree_report_cpu_dead() on both architectures. */
 static int stay(struct kprobe *probe, struct pt_regs *regs)
 {
+	/* mdelay() waits for each millisecond, and an emulated CPU may be paused in each of them. */
+	u64 end = ktime_get_mono_fast_ns() + slow * (u64)NSEC_PER_MSEC;
+
 	if (slow) {
 		WRITE_ONCE(staying, true);
-		mdelay(slow);
+		while (ktime_get_mono_fast_ns() < end)
+			cpu_relax();
 		WRITE_ONCE(staying, false);
 	}
 	return 0;
