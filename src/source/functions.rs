@@ -13,10 +13,13 @@ use crate::{
         code::arch::isa::ENTRY_LEN,
         definition::kind::Location,
         language::{
-            functions::{Patterns, Selection},
+            functions::{is_function, Patterns, Selection},
             lex::Span,
         },
-        refusal::error::{Errno, Error as Refusal, Kind},
+        refusal::{
+            error::{Errno, Error as Refusal, Kind},
+            suggest::distance::Nearest,
+        },
         util::{sort::sort, text::Plain},
     },
     kapi::{
@@ -118,9 +121,13 @@ pub(crate) fn find(
         return Err(killed(at));
     }
     selected = selected.saturating_add(of_modules);
-    if let Some(pattern) = selection.unseen() {
-        let refusal = Refusal::new(Kind::BadProbeAddr, at);
-        return Err(refusal.with_detail(format_args!("{} selects no function", Plain(pattern))));
+    if let Some((offset, pattern)) = selection.unseen() {
+        let at = at.saturating_add(offset);
+        return Err(selects_none(
+            Refusal::new(Kind::BadProbeAddr, at),
+            pattern,
+            names,
+        ));
     }
     if let (0, Some((name, _))) = (selected, patterns.with_end()) {
         return Err(ends_of(at, name, Some(Location::Function)));
@@ -168,6 +175,23 @@ pub(crate) fn of_module(
     // Loading of a module continues even if the loading task is being killed.
     push_modules(&mut groups, &mut selection, names, (Some(name), || false))?;
     Ok(groups)
+}
+
+/// Returns `refusal` with the words for `pattern`, which selects no function.
+#[cold]
+#[inline(never)]
+fn selects_none(refusal: Refusal, pattern: &[u8], names: &mut Names) -> Refusal {
+    let mut nearest = Nearest::to_wrong_symbol(pattern);
+    if is_function(pattern) && names.each_similar(None, &mut nearest).is_err() {
+        return refusal;
+    }
+    let pattern = Plain(pattern);
+    match nearest.is_none() {
+        true => refusal.with_detail(format_args!("{pattern} selects no function")),
+        false => refusal.with_detail(format_args!(
+            "{pattern} selects no function, did you mean {nearest}?"
+        )),
+    }
 }
 
 /// Returns a refusal for a task that is being killed, which nobody reads.

@@ -79,6 +79,9 @@ impl Patterns {
                 rest = behind;
                 let pattern = item.strip(b"!").unwrap_or(item);
                 selects |= pattern.bytes.len() == item.bytes.len();
+                if item.bytes.is_empty() && rest.is_none() && !text.is_empty() {
+                    return Err(ends_in_comma(item));
+                }
                 check(pattern)?;
                 if !text.is_empty() {
                     text.push(b',')?;
@@ -190,6 +193,20 @@ pub fn is_end(function: &[u8]) -> bool {
     matches!(function, b"entry" | b"enter" | b"return" | b"ret" | b"exit")
 }
 
+/// Returns whether `pattern` is the name of a function, without wildcards.
+pub fn is_function(pattern: &[u8]) -> bool {
+    !pattern.iter().copied().any(is_wild)
+}
+
+/// Returns the refusal of a list that ends in a comma, behind which `nothing` stands.
+#[cold]
+#[inline(never)]
+fn ends_in_comma(nothing: Span<'_>) -> Error {
+    nothing.error(Kind::BadProbeAddr).with_detail(format_args!(
+        "an empty pattern: leave the comma out, arguments follow behind a blank"
+    ))
+}
+
 /// Checks one pattern, without its `!`.
 fn check(pattern: Span<'_>) -> Result<(), Error> {
     let refuse = |at: Span<'_>, why: &str| {
@@ -279,9 +296,9 @@ mod tests {
         assert!(seen.select(None, b"tcp_x"));
         assert!(!seen.select(None, b"tcp_dead"));
         // The first of the list, whatever the order of the names.
-        for (name, unseen) in [(&b"b"[..], "udp_v?_x"), (b"udp_v1_x", "a")] {
+        for (name, unseen) in [(&b"b"[..], (8, "udp_v?_x")), (b"udp_v1_x", (17, "a"))] {
             assert!(seen.select(None, name));
-            assert_eq!(seen.unseen(), Some(unseen.as_bytes()));
+            assert_eq!(seen.unseen(), Some((unseen.0, unseen.1.as_bytes())));
         }
         assert!(seen.select(None, b"a"));
         assert_eq!(seen.unseen(), None);

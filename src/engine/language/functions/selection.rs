@@ -19,8 +19,8 @@ pub struct Selection<'a> {
 #[derive(Clone, Copy)]
 struct ListedPattern<'a> {
     pattern: Pattern<'a>,
-    /// Its place in the list.
-    nth: usize,
+    /// Its offset in the text of the list.
+    at: usize,
     has_selected: bool,
 }
 
@@ -37,16 +37,21 @@ impl<'a> Arranged<'a> {
     /// Arranges the excluding or the selecting patterns of a list.
     fn new(patterns: &'a Patterns, excludes: bool) -> Result<Self, AllocError> {
         let mut all = Vec::new();
-        let of_list = patterns.all().enumerate();
-        for (nth, pattern) in of_list.filter(|(_, pattern)| pattern.excludes == excludes) {
-            all.push(ListedPattern {
-                pattern,
-                nth,
-                has_selected: false,
-            })?;
+        let mut next = 0usize;
+        let items = patterns.text().split(|&byte| byte == b',');
+        for (item, pattern) in items.zip(patterns.all()) {
+            let at = next;
+            next = at.saturating_add(item.len()).saturating_add(1);
+            if pattern.excludes == excludes {
+                all.push(ListedPattern {
+                    pattern,
+                    at,
+                    has_selected: false,
+                })?;
+            }
         }
         let text = |listed: &ListedPattern<'a>| (listed.pattern.function, listed.pattern.module);
-        sort_by_key(&mut all, |listed| (text(listed), listed.nth));
+        sort_by_key(&mut all, |listed| (text(listed), listed.at));
         let mut arranged = Self::default();
         let mut last = None;
         for listed in &*all {
@@ -122,12 +127,13 @@ impl<'a> Selection<'a> {
         is_selected
     }
 
-    /// Returns the first pattern that has selected no function and waits for no module.
-    pub fn unseen(&self) -> Option<&'a [u8]> {
+    /// Returns the first pattern that has selected no function and waits for no module, and its
+    /// offset in the text of the list.
+    pub fn unseen(&self) -> Option<(usize, &'a [u8])> {
         let all = self.selecting.iter();
         let unseen = all.filter(|of| !of.has_selected && of.pattern.module.is_none());
-        let first = unseen.min_by_key(|listed| listed.nth)?;
-        Some(first.pattern.function)
+        let first = unseen.min_by_key(|listed| listed.at)?;
+        Some((first.at, first.pattern.function))
     }
 
     /// Returns prefixes such that every function of the kernel that the list selects has one: as

@@ -21,6 +21,9 @@ const MIN_WHOLE: usize = 4;
 /// The kernel's prefixes of system call functions, current and former.
 const OF_CALLS: [&[u8]; 4] = [b"__x64_sys_", b"__arm64_sys_", b"__x64_", b"__arm64_"];
 
+/// Prefixes of symbols that compilers add for a function, where no function begins.
+const OF_COMPILERS: [&[u8]; 2] = [b"__pfx_", b"__cfi_"];
+
 /// The kernel's suffix of allocation functions.
 const NO_PROFILE: &[u8] = b"_noprof";
 
@@ -203,7 +206,7 @@ impl<'a> Nearest<'a> {
 
     /// Considers the symbol `other` of `module`, as `MODULE:SYMBOL`.
     pub fn consider_symbol_of(&mut self, module: Option<&[u8]>, other: &[u8]) {
-        if self.name.is_empty() {
+        if self.name.is_empty() || OF_COMPILERS.iter().any(|it| other.starts_with(it)) {
             return;
         }
         let dot = other.iter().position(|&byte| byte == b'.');
