@@ -13,6 +13,7 @@
 //! one of the elements.
 
 mod arithmetic;
+mod constant;
 mod cpus;
 mod eval;
 mod gate;

@@ -17,6 +17,7 @@ use crate::{
         module, nofault, percpu,
         symbol::{self, Symbol},
     },
+    source::machine::MACHINE,
     sys::{AllocError, Vec},
 };
 use core::{ffi::CStr, ops::Range};
@@ -338,6 +339,12 @@ impl LookupFunctions for KernelFunctions<'_> {
     fn around(&mut self, address: u64) -> Option<(u64, u64)> {
         let (start, size) = Symbol::extent(address)?;
         Some((start, start.wrapping_add(size)))
+    }
+
+    fn open_flag(&self, name: &[u8]) -> Option<u32> {
+        let flags = MACHINE.arch.isa().open_flags();
+        let known = flags.iter().find(|(_, known)| known.as_bytes() == name);
+        known.map(|(bits, _)| *bits)
     }
 
     fn last_cpu(&self) -> u32 {

@@ -3,6 +3,7 @@
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
 use super::arithmetic::Arithmetic;
+use super::constant::as_number;
 use super::cpus;
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
@@ -28,6 +29,11 @@ pub trait LookupFunctions {
 
     /// Passes functions with similar names to `nearest`.
     fn each_similar(&mut self, _nearest: &mut Nearest<'_>) {}
+
+    /// Returns the bits of the flag of `openat` called `name`, such as `O_CREAT`.
+    fn open_flag(&self, _name: &[u8]) -> Option<u32> {
+        None
+    }
 
     /// Returns the largest possible CPU number.
     fn last_cpu(&self) -> u32;
@@ -105,7 +111,8 @@ impl Terms<'_> {
                 .first()
                 .is_some_and(|b| b.is_ascii_digit() || b == b'-')
             {
-                number(operand, relation, operator, value)?
+                let parsed = number(operand, relation, operator, value);
+                parsed.map_err(|error| self.no_number(error, value))?
             } else {
                 self.field(operand, relation, operator, value)?
             };
@@ -148,7 +155,8 @@ impl Terms<'_> {
         if !value.first().is_some_and(is_number) {
             return Err(value.error(Kind::FiltExpectDigit));
         }
-        let (test, rest) = number(whole, relation, rest, value)?;
+        let parsed = number(whole, relation, rest, value);
+        let (test, rest) = parsed.map_err(|error| self.no_number(error, value))?;
         let Test::Number {
             relation, value, ..
         } = test
@@ -269,7 +277,8 @@ impl Terms<'_> {
     ) -> Result<(Test, Span<'s>), Error> {
         let end = value.find_by(|b| !is_name(b)).unwrap_or(value.bytes.len());
         let other = self.operand_named(value.take(end).bytes);
-        let other = other.ok_or(value.error(Kind::FiltInvalidValue))?;
+        let other =
+            other.ok_or_else(|| self.no_value(value.error(Kind::FiltInvalidValue), value))?;
         let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
         if !operand.is_number() {
             return Err(value.error(Kind::FiltExpectString));
@@ -395,6 +404,19 @@ impl Terms<'_> {
             },
             rest,
         ))
+    }
+
+    /// Adds to `error`, if it refuses `value` as no number, the number that is meant.
+    fn no_number(&self, error: Error, value: Span<'_>) -> Error {
+        match error.kind {
+            Kind::FiltIllegalIntval => self.no_value(error, value),
+            _ => error,
+        }
+    }
+
+    /// Adds to `error`, which refuses `value`, the number that is meant.
+    fn no_value(&self, error: Error, value: Span<'_>) -> Error {
+        as_number(error, value, &|name| self.functions.open_flag(name))
     }
 
     /// Returns the refusal of the unknown function `name`.
