@@ -10,11 +10,15 @@ use super::{
 };
 use crate::{
     buffer::MAX_SUB_BUFFER,
-    engine::{language::setting, refusal::error::Error as Refusal},
+    engine::{
+        language::setting,
+        refusal::error::{Error as Refusal, Kind},
+    },
     instance::Instance,
+    kapi::percpu,
 };
 use core::fmt;
-use kernel::sync::Arc;
+use kernel::{prelude::*, sync::Arc};
 
 /// Number of bytes of the smallest sub-buffer.
 const PAGE: usize = 4096;
@@ -42,7 +46,23 @@ fn show(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
 fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     let kilobytes = kilobytes(text, KILOBYTES)?;
     let result = instance.buffer.resize(kilobytes, None);
-    result.map_err(while_mapped)
+    result.map_err(|error| not_resized(error, kilobytes))
+}
+
+/// Returns the refusal of rings of `kilobytes` each, for `error`.
+#[cold]
+#[inline(never)]
+fn not_resized(error: Error, kilobytes: usize) -> Rejected {
+    if error != ENOMEM {
+        return while_mapped(error);
+    }
+    let cpus = percpu::possible_cpus().count();
+    let refusal = Refusal::new(Kind::FileNoMemory, 0);
+    refusal
+        .with_detail(format_args!(
+            "{kilobytes} KiB for each of {cpus} CPUs: write a smaller number"
+        ))
+        .into()
 }
 
 /// `per_cpu/cpuN/buffer_size_kb`: the size of that CPU's buffer.
@@ -56,7 +76,10 @@ fn show_of_cpu(one: &Arc<OneCpu>, out: &mut dyn fmt::Write) -> fmt::Result {
 fn store_of_cpu(one: &Arc<OneCpu>, text: &[u8]) -> Result<(), Rejected> {
     let kilobytes = kilobytes(text, KILOBYTES)?;
     let result = one.instance.buffer.resize(kilobytes, Some(one.cpu));
-    result.map_err(while_mapped)
+    result.map_err(|error| match error == ENOMEM {
+        true => Refusal::new(Kind::FileNoMemory, 0).into(),
+        false => while_mapped(error),
+    })
 }
 
 /// `buffer_subbuf_size_kb`: the size of the sub-buffers. A written size is rounded up to a power of

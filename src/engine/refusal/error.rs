@@ -379,6 +379,7 @@ kinds! {
         FileTooLong FILE_TOO_LONG E2BIG "The write is too long"
         FileLocked FILE_LOCKED EPERM "The kernel is locked down"
         FileFailed FILE_FAILED EINVAL "The kernel refused it"
+        FileNoMemory FILE_NO_MEMORY ENOMEM "Too little memory"
     }
 }
 

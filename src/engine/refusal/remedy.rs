@@ -238,6 +238,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::FileLocked => {
             "probes need a kernel without lockdown, see /sys/kernel/security/lockdown"
         }
+        Kind::FileNoMemory => "write a smaller number",
         Kind::FileFailed => "the kernel's log (dmesg) may have the reason",
     }
 }
