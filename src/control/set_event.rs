@@ -289,5 +289,17 @@ fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
     if !is_any {
         return refusal.with_detail(format_args!("there is none: define one in kprobe_events"));
     }
+    let (group, event) = match name.find(b':') {
+        Some(colon) => name.around(colon),
+        None => (name.take(0), name),
+    };
+    let (group, event) = (group.bytes, Plain(event.bytes));
+    if let Ok(Some(_)) = registry.definitions.points().find(event.0) {
+        let slash = if group.is_empty() { "" } else { "/" };
+        return refusal.with_detail(format_args!(
+            "it is a tracepoint: write t:{}{slash}{event} {event} to dynamic_events first",
+            Plain(group)
+        ));
+    }
     suggest_event(refusal, name.bytes, b':', &|each| registry.each_name(each))
 }
