@@ -33,6 +33,7 @@ mod profile;
 mod raw;
 mod readme;
 mod rejected;
+mod reset;
 mod saved_cmdlines;
 mod scope;
 mod set_event;
@@ -177,6 +178,8 @@ const FILES: &[FileRow] = &[
         OfTracer(stats::SYSCALL_STATS)),
     each(file(c"error_log", READ_WRITE, "why the last writes to any file failed"),
         OfTracer(error_log::FILE)),
+    each(file(c"reset", READ_WRITE, "1 removes all events, filters and triggers, and resets the options;\nthen shows what was removed"),
+        OfInstance(reset::FILE)),
     root(file(c"README", READ, "this text"),
         OfTracer(TextOps::shows(show_readme))),
     each(file(c"buffer_size_kb", READ_WRITE, "KiB of each CPU's buffer; another size keeps the events\nthat fit into it"),

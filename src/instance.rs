@@ -15,9 +15,14 @@ use crate::{
     },
     options::{Flag, Options},
     processes::Processes,
+    sys::Vec,
     tracer::{self, Tracer},
 };
-use kernel::{prelude::*, sync::Arc};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
 
 /// A buffer with its options, to which most files belong: ftrace's `struct trace_array`. The top
 /// directory is one; users make the others below `instances`.
@@ -45,6 +50,9 @@ pub(crate) struct Instance {
     /// The processes of threads.
     #[pin]
     pub(crate) processes: Processes,
+    /// What the last write to `reset` has taken back, as text.
+    #[pin]
+    pub(crate) last_reset: Mutex<Vec<u8>>,
     /// Waits for changes of histograms. Hits do not wake it; waiters check from time to time.
     #[pin]
     pub(crate) counted: Waker,
@@ -119,6 +127,7 @@ impl Instance {
                 cleared: Cleared::new(),
                 followed <- Followed::new(*id),
                 processes <- Processes::new(),
+                last_reset <- new_mutex!(Vec::new()),
                 counted <- Waker::new(),
                 tracer,
             }),

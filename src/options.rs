@@ -121,7 +121,7 @@ impl Flag {
     }
 
     /// Returns whether it is on by default.
-    const fn default(self) -> bool {
+    pub(crate) const fn default(self) -> bool {
         !matches!(
             self,
             Self::SymOffset

@@ -30,11 +30,12 @@ use crate::{
             parse::Grammar,
             ready::{ReadyGroup, ReadyRow},
         },
-        refusal::error::Error as Refusal,
+        refusal::error::{Error as Refusal, Kind},
     },
     errors::ErrorLog,
     events::{
         event::Event,
+        event_file::InstanceId,
         owner::Owner,
         rate::HitLimit,
         registry::{Failure, InInstance, Registry, Removed},
@@ -43,6 +44,7 @@ use crate::{
     kapi::clock::{self, Clock},
     options::DumpOnOops,
 };
+use core::fmt;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -177,6 +179,28 @@ impl Tracer {
     /// Context: process, may sleep.
     pub(crate) fn clear_definitions(&self, which: &dyn Fn(&Event) -> bool) -> Result<(), Refusal> {
         self.change(|registry, removed| registry.clear(which, removed))?;
+        self.forget_many_formats();
+        Ok(())
+    }
+
+    /// Takes back what was set in `instance`, see [`Registry::reset`]. Writes to `told` what that
+    /// is, before anything has changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Registry::reset`]; `NO_MEMORY` with nothing changed.
+    ///
+    /// Context: process, may sleep.
+    pub(crate) fn reset(
+        &self,
+        instance: InstanceId,
+        told: &mut dyn fmt::Write,
+    ) -> Result<(), Refusal> {
+        self.change(|registry, removed| {
+            let written = registry.write_set(instance, told);
+            written.map_err(|_| Refusal::new(Kind::NoMemory, 0))?;
+            registry.reset(instance, removed)
+        })?;
         self.forget_many_formats();
         Ok(())
     }

@@ -267,6 +267,16 @@ impl Event {
         self.used.store(true, Ordering::Relaxed);
     }
 
+    /// Takes [`Event::set_used`] back, unless an instance enables the event or has a filter or a
+    /// trigger of it.
+    pub(super) fn forget_use(&self) {
+        let is_used = |file: &EventFile| file.is_needed() || file.plan().filter().is_some();
+        let user = self.find_file(|_, file| is_used(file).then_some(()));
+        if user.is_none() {
+            self.used.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// Returns whether "all events" includes this one: any defined event, and a ready-made one that
     /// was ever used. A ready-made event is made when a file of it is opened; that, and a refused
     /// write, are no use.

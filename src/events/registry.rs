@@ -13,6 +13,7 @@ mod histograms;
 mod instances;
 mod module_events;
 mod owned;
+mod reset;
 mod set;
 mod triggers;
 mod write;

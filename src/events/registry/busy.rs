@@ -171,7 +171,7 @@ fn is_used(probe: &Probe) -> bool {
 
 /// Returns the events that would be removed, according to `goes`, although a remaining probe is
 /// attached to them. `all` are all probes.
-fn attached_to<'a>(
+pub(super) fn attached_to<'a>(
     all: impl Iterator<Item = &'a Arc<Probe>>,
     goes: &'a dyn Fn(&Event) -> bool,
 ) -> impl Iterator<Item = &'a Arc<Event>> {

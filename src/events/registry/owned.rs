@@ -13,10 +13,10 @@ use crate::{
 use kernel::{prelude::*, sync::Arc};
 
 /// A trigger to remove, with its event and the event that it enables or disables.
-struct OwnedTrigger {
-    event: Arc<Event>,
-    action: Arc<Action>,
-    target: Option<Arc<Event>>,
+pub(super) struct OwnedTrigger {
+    pub(super) event: Arc<Event>,
+    pub(super) action: Arc<Action>,
+    pub(super) target: Option<Arc<Event>>,
 }
 
 impl Registry {
@@ -58,7 +58,7 @@ impl Registry {
     /// Returns the triggers in `instance` that involve events which `which` selects: their own;
     /// those that enable, disable, emit or match them; and those that refer to variables of removed
     /// histograms.
-    fn triggers_of(
+    pub(super) fn triggers_of(
         &self,
         instance: InstanceId,
         which: impl Fn(&Event) -> bool,
