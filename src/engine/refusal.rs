@@ -4,6 +4,7 @@
 
 pub mod error;
 pub mod excerpt;
+pub mod foreign;
 pub(in crate::engine) mod log_entry;
 pub mod remedy;
 pub mod suggest;

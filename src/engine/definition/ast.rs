@@ -279,7 +279,7 @@ impl Definition {
         for probe in existing {
             let other = probe.definition;
             if self.kind != other.kind {
-                return Err(Error::new(Kind::DiffProbeType, 0));
+                return Err(self.is_taken(Error::new(Kind::DiffProbeType, 0)));
             }
             if let Some(n) = layout.difference(probe.layout) {
                 // Past the last argument the caret goes behind the command.
@@ -287,7 +287,7 @@ impl Definition {
                     Some(arg) => arg.at,
                     None => command.column(command.len()),
                 };
-                return Err(Error::new(Kind::DiffArgType, at));
+                return Err(self.is_taken(Error::new(Kind::DiffArgType, at)));
             }
             let mut pairs = self.args.iter().zip(&other.args);
             if self.place == other.place && pairs.all(|(a, b)| *a.text == *b.text) {
@@ -295,6 +295,19 @@ impl Definition {
             }
         }
         Ok(())
+    }
+}
+
+impl Definition {
+    /// Returns `error` with the remedy for an event of the same name that differs.
+    #[cold]
+    #[inline(never)]
+    fn is_taken(&self, error: Error) -> Error {
+        error.with_detail(format_args!(
+            "choose another name, or write -:{}/{} first",
+            Plain(&self.group),
+            Plain(&self.event)
+        ))
     }
 }
 

@@ -10,9 +10,11 @@
 mod condition;
 mod fetcharg;
 mod location;
+mod misread;
 mod pair;
 mod postfix;
 mod synthetic;
+mod unknown_letter;
 
 use core::fmt::Write;
 
@@ -29,6 +31,8 @@ use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::Appender;
 use crate::sys::{AllocError, Vec};
 use location::{attached, function, generated_name, one_symbol, place, tracepoint};
+use misread::{a_filter, misread};
+use unknown_letter::unknown_letter;
 
 pub use fetcharg::BEGIN;
 pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
@@ -85,7 +89,11 @@ pub fn request(command: &Command, machine: Machine) -> Result<Request, Error> {
     }
     match head.first().and_then(ProbeKind::by_letter) {
         Some(written) => definition(command, head, written, machine).map(Request::Create),
-        None => Err(head.error(Kind::BadProbeType)),
+        None => Err(unknown_letter(
+            head.error(Kind::BadProbeType),
+            command,
+            head,
+        )),
     }
 }
 
@@ -159,7 +167,10 @@ fn definition(
         }
         None => (head, None),
     };
-    let maxactive = maxactive(before.skip(1), kind)?;
+    let maxactive = maxactive(before.skip(1), kind).map_err(|error| match error.kind {
+        Kind::BadProbeType => unknown_letter(error, command, head),
+        _ => error,
+    })?;
     let Some(place_word) = command.word(1) else {
         return Err(no_place(command.column(1), (kind, location), names));
     };
@@ -169,8 +180,8 @@ fn definition(
             let more = (2..first_argument(command)).filter_map(|n| command.word(n));
             function(place_word, more)?
         }
-        Location::Event => (attached(place_word)?, false),
-        Location::Pair => (pair::place(command, place_word)?, false),
+        Location::Event => (attached(place_word, kind)?, false),
+        Location::Pair => (pair::place(command, place_word, head)?, false),
         Location::Text => place(one_symbol(place_word, kind)?)?,
     };
     let returning = match place {
@@ -223,25 +234,18 @@ fn definition(
     };
     let mut words = (first_arg..end).filter_map(|n| command.word(n));
     if let Some(word) = words.find(|word| *word.bytes == *b"if") {
-        return Err(no_condition(word));
+        return Err(a_filter(word.error(Kind::NoBtfarg), &definition));
     }
     // As in the kernel, the filter is parsed before the arguments.
     definition.condition = condition::parse(command, end)?;
     for n in first_arg..end {
         if let Some(word) = command.word(n) {
-            let argument = argument(word, &definition, machine)?;
+            let argument = argument(word, &definition, machine);
+            let argument = argument.map_err(|error| misread(error, word, &definition))?;
             definition.args.push(argument)?;
         }
     }
     Ok(definition)
-}
-
-/// Returns the refusal of `if` in an argument's position.
-#[cold]
-fn no_condition(word: Span<'_>) -> Error {
-    word.error(Kind::NoBtfarg).with_detail(format_args!(
-        "a filter is no part of such a definition: write it to events/GROUP/EVENT/filter"
-    ))
 }
 
 /// Returns the refusal of a definition without a location; `names` stands behind the colon.

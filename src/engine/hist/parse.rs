@@ -19,6 +19,7 @@ use super::variable::{VarRefs, VarRole, VarSource, MAX_VARS};
 use crate::engine::language::lex::{self, Span};
 use crate::engine::record::Layout;
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::Plain;
 use crate::sys::{Box, Vec};
 
 /// Number of entries without `size=`.
@@ -209,13 +210,25 @@ impl<'a> Parts<'a> {
             b"pause" => self.pauses = true,
             b"cont" | b"continue" => self.continues = true,
             b"clear" => self.clears = true,
-            _ if !is_action(word) => return Err(word.error(Kind::HistBadWord)),
+            _ if !is_action(word) => return Err(self.bad_word(word)),
             _ if self.actions.len() >= MAX_ACTIONS => {
                 return Err(word.error(Kind::HistTooManyActions));
             }
             _ => self.actions.push(word)?,
         }
         Ok(())
+    }
+
+    /// Returns the refusal of the unknown `word`.
+    #[cold]
+    #[inline(never)]
+    fn bad_word(&self, word: Span<'_>) -> Error {
+        let error = word.error(Kind::HistBadWord);
+        let is_field = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.,$".contains(byte);
+        match self.keys.is_none() && word.bytes.iter().all(is_field) {
+            true => error.with_detail(format_args!("write keys={}", Plain(word.bytes))),
+            false => error,
+        }
     }
 
     fn assign(&mut self, word: Span<'a>, behind: Span<'a>) -> Result<(), Error> {

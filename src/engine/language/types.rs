@@ -4,6 +4,7 @@
 
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::foreign;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::address;
 
@@ -572,10 +573,14 @@ fn no_array(text: Span<'_>) -> Error {
 #[cold]
 #[inline(never)]
 fn unknown(name: &[u8], text: Span<'_>) -> Error {
-    suggest(text.error(Kind::BadType), name, |each| {
-        ROWS.iter().for_each(|row| each(row.name.as_bytes()));
-        each(FULL_PATH);
-    })
+    let error = text.error(Kind::BadType);
+    match foreign::type_name(name) {
+        Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
+        None => suggest(error, name, |each| {
+            ROWS.iter().for_each(|row| each(row.name.as_bytes()));
+            each(FULL_PATH);
+        }),
+    }
 }
 
 /// Returns the number of elements in `array`, the text behind `[`.

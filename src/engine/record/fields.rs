@@ -6,14 +6,22 @@ use crate::engine::language::lex::Span;
 use crate::engine::record::Layout;
 use crate::engine::refusal::{
     error::{Error, Kind},
+    foreign,
     suggest::suggest,
 };
+
+/// The field that only histograms have.
+const STACK: &str = "common_stacktrace";
 
 /// Returns the error `kind` for `name`, which is neither a field of `layout` nor one of `more`.
 #[cold]
 #[inline(never)]
 pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> Error {
-    suggest(name.error(kind), name.bytes, |each| {
+    let error = name.error(kind);
+    if let Some(meant) = foreign::field(name.bytes).filter(|meant| is_here(meant, more)) {
+        return error.with_detail(format_args!("did you mean {meant}?"));
+    }
+    suggest(error, name.bytes, |each| {
         layout.fields.iter().for_each(|field| each(&field.name));
         let fixed = layout.class.fields();
         fixed.for_each(|field| each(field.name.as_bytes()));
@@ -22,4 +30,9 @@ pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> E
         each(b"common_cgroup");
         more.iter().for_each(|name| each(name.as_bytes()));
     })
+}
+
+/// Returns whether the field `meant` of all records is one where those of `more` are, too.
+fn is_here(meant: &str, more: &[&str]) -> bool {
+    meant != STACK || more.contains(&STACK)
 }

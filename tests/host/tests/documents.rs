@@ -334,7 +334,7 @@ fn refusals_list_all_that_could_be_meant() {
     let mut it = Instance::default();
     it.add_event("any:event", "k=%ax:u8");
     let error = it
-        .write("any:event", "hist:keys=kstack")
+        .write("any:event", "hist:keys=nokey")
         .expect_err("no key");
     let detail = String::from_utf8(error.detail().to_vec()).unwrap();
     let keys = histograms.split_once("A key is a field").expect("keys").1;

@@ -569,3 +569,41 @@ fn appended_probes_must_fit() {
         Err(Kind::SameProbe)
     );
 }
+
+/// What bpftrace, perf probe and C write, and a part of what its refusal says. The selftest
+/// foreign-words writes more of it, and what is suggested.
+#[test]
+fn words_of_other_tools_lead_on() {
+    for (written, words) in [
+        ("p vfs_read:11", "ferroprobe define 'vfs_read:11' prints"),
+        ("vfs_read:11", "ferroprobe define 'vfs_read:11' prints"),
+        ("kprobe:vfs_read { }", "here it is p vfs_read, and a hist"),
+        ("kretprobe:vfs_read", "here it is r vfs_read"),
+        ("fexit:vfs_read", "here it is f vfs_read%return"),
+        ("tracepoint:sched:sched_switch", "here it is t sched_switch"),
+        ("usdt:/bin/x:y", "only the kernel can be probed"),
+        ("vfs_read%return a=%ax", "write r vfs_read a=%ax"),
+        ("vfs_*", "write f vfs_*"),
+        ("F vfs_read", "letters are small: f"),
+        ("b:x sched_switch a.b", "did you mean sched.sched_switch?"),
+        ("b:x a:b a.b", "a dot, not a colon: a.b, as in b:NAME"),
+        ("b vfs_read vfs_read%return", "write r vfs_read $duration"),
+        (
+            "e:x events",
+            "write e:NAME GROUP.EVENT, see available_events",
+        ),
+        ("p:g/e vfs_read a=%ax<5", "write it to events/g/e/filter"),
+        ("p vfs_read *%ax", "write +0(%ax) for what it points to"),
+        ("p vfs_read $name", "; a parameter has no $: name"),
+        ("p vfs_read %ax:long", "did you mean s64?"),
+    ] {
+        let error = compile(written, &mut Kernel::default()).expect_err(written);
+        let said = String::from_utf8(error.detail().to_vec()).expect("text");
+        assert!(said.contains(words), "{written}: {said}");
+    }
+    // The details of what is no word of others stay.
+    for written in ["px vfs_read", "p vfs_read this_cpu_read(@", "p vfs_read &1"] {
+        let error = compile(written, &mut Kernel::default()).expect_err(written);
+        assert_eq!(error.detail(), b"", "{written}");
+    }
+}

@@ -5,6 +5,7 @@
 //! Nested forms are peeled off from the outside in, without recursion, onto a list that
 //! [`MAX_NESTING`] bounds; the rest is the origin.
 
+use super::misread::is_no_name;
 use super::postfix;
 use crate::engine::code::arch::Machine;
 use crate::engine::definition::ast::{Cast, Expression, Origin, Step, StepKind, MAX_NESTING};
@@ -13,6 +14,8 @@ use crate::engine::definition::task::TaskNumber;
 use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::Type;
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::foreign;
+use crate::engine::refusal::remedy::remedy;
 use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
@@ -387,6 +390,9 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') if is_of_event(kind) => {
             return Err(no_field(text));
         }
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') if is_no_name(text) => {
+            return Err(text.error(Kind::NoBtfarg));
+        }
         Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
             Origin::Name(members(text, &mut steps)?.to_vec()?)
         }
@@ -470,6 +476,9 @@ fn no_variable(text: Span<'_>) -> Error {
         ));
     }
     let name = text.skip(1).bytes;
+    if let Some(meant) = foreign::variable(name) {
+        return error.with_detail(format_args!("did you mean {meant}?"));
+    }
     let end = name.iter().position(|byte| !byte.is_ascii_alphabetic());
     let (word, number) = name
         .split_at_checked(end.unwrap_or(name.len()))
@@ -492,6 +501,11 @@ fn no_variable(text: Span<'_>) -> Error {
         TaskNumber::names().for_each(|known| nearest.consider(known));
     }
     match nearest.is_none() {
+        true if lex::is_identifier(name) => error.with_detail(format_args!(
+            "{}; a parameter has no $: {}",
+            remedy(Kind::BadVar),
+            Plain(name)
+        )),
         true => error,
         false => error.with_detail(format_args!("did you mean ${nearest}{}?", Plain(number))),
     }

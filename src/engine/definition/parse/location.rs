@@ -10,12 +10,16 @@ use crate::engine::definition::ready::{ReadyGroup, GROUPS};
 use crate::engine::language::functions::{self, Patterns};
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::foreign;
 use crate::engine::util::glob;
 use crate::engine::util::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
 
 /// Parses a location; the second value tells whether it ends in `%return`.
 pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
+    if foreign::is_source(word.bytes) {
+        return Err(source_line(word.error(Kind::BadProbeAddr), word));
+    }
     let (text, is_return) = match word.find(b'%') {
         None => (word, false),
         Some(percent) if word.skip(percent).bytes == b"%return" => (word.take(percent), true),
@@ -58,6 +62,16 @@ pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     ))
 }
 
+/// Returns `error` with the remedy for `word`, a line or a file of the source.
+#[cold]
+#[inline(never)]
+pub(super) fn source_line(error: Error, word: Span<'_>) -> Error {
+    error.with_detail(format_args!(
+        "a source line: ferroprobe define '{}' prints the line to write",
+        Plain(word.bytes)
+    ))
+}
+
 /// Returns `word`, the location of a definition with the letter of `kind`.
 ///
 /// # Errors
@@ -77,6 +91,14 @@ pub(super) fn one_symbol(word: Span<'_>, kind: ProbeKind) -> Result<Span<'_>, Er
 fn many_symbols(word: Span<'_>, name: Span<'_>, kind: ProbeKind) -> Error {
     let (error, name) = (word.error(Kind::BadProbeAddr), Plain(name.bytes));
     let letter = kind.letter;
+    if let [symbol @ .., b','] = name.0 {
+        if !Patterns::is_list(symbol) {
+            return error.with_detail(format_args!(
+                "arguments follow behind a blank: write {letter} {} without the comma",
+                Plain(symbol)
+            ));
+        }
+    }
     match kind.is_return || word.bytes.ends_with(b"%return") {
         false => error.with_detail(format_args!(
             "{letter} takes one symbol: write f {name} for the entries of all functions"
@@ -175,9 +197,9 @@ pub(super) fn tracepoint(word: Span<'_>) -> Result<Place, Error> {
 }
 
 /// Parses the names of an event: `GROUP.EVENT` or `GROUP/EVENT`.
-pub(super) fn attached(word: Span<'_>) -> Result<Place, Error> {
+pub(super) fn attached(word: Span<'_>, kind: ProbeKind) -> Result<Place, Error> {
     let separator = word.find(b'/').or_else(|| word.find(b'.'));
-    let refusal = || word.error(Kind::NoEventInfo);
+    let refusal = || no_names(word, kind);
     let (group, event) = word.around(separator.ok_or_else(refusal)?);
     if !lex::is_group_name(group.bytes) || !lex::is_identifier(event.bytes) {
         return Err(refusal());
@@ -185,6 +207,41 @@ pub(super) fn attached(word: Span<'_>) -> Result<Place, Error> {
     Ok(Place::Event {
         group: group.to_vec()?,
         event: event.to_vec()?,
+    })
+}
+
+/// Returns the refusal of `word`, which is not `GROUP.EVENT`, in a definition of `kind`.
+#[cold]
+#[inline(never)]
+fn no_names(word: Span<'_>, kind: ProbeKind) -> Error {
+    let error = word.error(Kind::NoEventInfo);
+    let form = match kind {
+        ProbeKind::Pair => "b:NAME GROUP.EVENT(KEY) GROUP.EVENT(KEY)",
+        _ => "e:NAME GROUP.EVENT",
+    };
+    if let Some(colon) = word.find(b':') {
+        let (group, event) = word.around(colon);
+        return error.with_detail(format_args!(
+            "a dot, not a colon: {}.{}, as in {form}",
+            Plain(group.bytes),
+            Plain(event.bytes)
+        ));
+    }
+    match group_of(word.bytes) {
+        Some(group) => error.with_detail(format_args!(
+            "did you mean {}.{}? write {form}",
+            group.name,
+            Plain(word.bytes)
+        )),
+        None => error.with_detail(format_args!("write {form}, see available_events")),
+    }
+}
+
+/// Returns the group of the ready-made event `name`.
+fn group_of(name: &[u8]) -> Option<&'static ReadyGroup> {
+    GROUPS.iter().find(|group| {
+        let mut names = group.events().map(|row| row.name.as_bytes());
+        names.any(|known| known == name)
     })
 }
 
@@ -199,15 +256,17 @@ fn behind_group(word: Span<'_>, colon: usize) -> Result<Span<'_>, Error> {
             return Ok(name);
         }
     }
-    let of = GROUPS.iter().find(|group| {
-        let mut names = group.events().map(|row| row.name.as_bytes());
-        names.any(|known| known == name.bytes)
-    });
-    Err(match of {
+    Err(match group_of(name.bytes) {
         Some(of) => refusal().with_detail(format_args!("its group is {}", of.name)),
+        None if group.bytes == b"syscalls" => refusal().with_detail(format_args!(
+            "system calls have events, and no tracepoints: write 1 to events/syscalls/{}/enable",
+            Plain(name.bytes)
+        )),
         None => refusal().with_detail(format_args!(
-            "no ready-made event is called so: leave the group or module out, see \
-             available_tracepoints"
+            "no ready-made event is called so: write t:{}/{name} {name}, see \
+             available_tracepoints",
+            Plain(group.bytes),
+            name = Plain(name.bytes)
         )),
     })
 }

@@ -3,9 +3,11 @@
 //! The location of a pair: `GROUP.EVENT(KEY,...) GROUP.EVENT(KEY,...)`.
 
 use crate::engine::definition::ast::{PairSide, Place};
+use crate::engine::definition::kind::ProbeKind;
 use crate::engine::language::lex::{self, Command, Span};
 use crate::engine::pairs::MAX_PAIR_KEYS;
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::util::text::Plain;
 use crate::sys::Vec;
 
 use super::location::attached;
@@ -13,9 +15,12 @@ use super::location::attached;
 /// The key of a pair without keys.
 const DEFAULT_KEY: &[u8] = b"common_pid";
 
-/// Parses both events; `first` is the first one.
-pub(super) fn place(command: &Command, first: Span<'_>) -> Result<Place, Error> {
-    let begin = side(first)?;
+/// Parses both events; `first` is the first one, `head` the word with the letter.
+pub(super) fn place(command: &Command, first: Span<'_>, head: Span<'_>) -> Result<Place, Error> {
+    let begin = side(first).map_err(|error| match command.word(2) {
+        Some(second) if second.bytes.ends_with(b"%return") => one_call(error, first, head),
+        _ => error,
+    })?;
     let Some(second) = command.word(2) else {
         return Err(Error::new(Kind::NoPairEnd, command.column(2)));
     };
@@ -29,6 +34,20 @@ pub(super) fn place(command: &Command, first: Span<'_>) -> Result<Place, Error> 
     Ok(Place::Pair(sides))
 }
 
+/// Returns `error` with the remedy for a pair of the entry and the return of `function`.
+#[cold]
+#[inline(never)]
+fn one_call(error: Error, function: Span<'_>, head: Span<'_>) -> Error {
+    let (function, names) = (
+        Plain(function.bytes),
+        head.find(b':').map(|at| head.skip(at)),
+    );
+    error.with_detail(format_args!(
+        "both are one call: write r{} {function} $duration",
+        Plain(names.map_or(b"", |names| names.bytes))
+    ))
+}
+
 /// Parses `GROUP.EVENT[(KEY[,KEY])]`.
 fn side(word: Span<'_>) -> Result<PairSide, Error> {
     let (name, list) = match word.find(b'(') {
@@ -38,7 +57,7 @@ fn side(word: Span<'_>) -> Result<PairSide, Error> {
         }
         None => (word, None),
     };
-    let Place::Event { group, event } = attached(name)? else {
+    let Place::Event { group, event } = attached(name, ProbeKind::Pair)? else {
         return Err(word.error(Kind::NoEventInfo));
     };
     Ok(PairSide {

@@ -8,7 +8,9 @@
 use super::ROWS;
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::foreign;
 use crate::engine::refusal::suggest::suggest;
+use crate::engine::util::text::Plain;
 
 /// Longest text of a trigger: ftrace takes less than a page.
 const MAX_LEN: usize = 4095;
@@ -146,15 +148,50 @@ fn trigger<'a>(name: Span<'a>, rest: Span<'a>) -> Result<Parsed<'a>, Error> {
         b"disable_event" => return event(rest, |event| Trigger::Event { on: false, event }),
         b"enable_hist" => return event(rest, |event| Trigger::Histograms { on: true, event }),
         b"disable_hist" => return event(rest, |event| Trigger::Histograms { on: false, event }),
-        _ => {
-            let refusal = name.error(Kind::NoSuchTrigger);
-            return Err(suggest(refusal, name.bytes, |each| {
-                ROWS.iter().map(|row| row.name.as_bytes()).for_each(each);
-            }));
-        }
+        _ => return Err(unknown(name)),
     };
     let has_count = rest.first().is_some_and(|b| !b.is_ascii_alphabetic());
     Ok((trigger, has_count, rest))
+}
+
+/// Returns the refusal of the unknown trigger `name`.
+#[cold]
+#[inline(never)]
+fn unknown(name: Span<'_>) -> Error {
+    let error = name.error(Kind::NoSuchTrigger);
+    if name.bytes.is_empty() {
+        return error.with_detail(format_args!(
+            "it is empty: write ! before a trigger to remove it; > has removed the histograms"
+        ));
+    }
+    if name.bytes.starts_with(b"@") {
+        return error.with_detail(format_args!(
+            "write hist:keys=common_comm, or another field"
+        ));
+    }
+    // A function of bpftrace: hist(FIELD), count().
+    if let Some(open) = name.find(b'(') {
+        let (function, behind) = name.around(open);
+        let end = behind.find(b')').unwrap_or(behind.bytes.len());
+        let field = behind.take(end).bytes;
+        match function.bytes {
+            b"hist" | b"lhist" | b"count" | b"sum" | b"avg" | b"min" | b"max" => {
+                let field = if field.is_empty() {
+                    b"common_comm"
+                } else {
+                    field
+                };
+                return error.with_detail(format_args!("write hist:keys={}", Plain(field)));
+            }
+            _ => {}
+        }
+    }
+    match foreign::trigger(name.bytes) {
+        Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
+        None => suggest(error, name.bytes, |each| {
+            ROWS.iter().map(|row| row.name.as_bytes()).for_each(each);
+        }),
+    }
 }
 
 /// Parses `GROUP:EVENT`, and makes the trigger with `make`.

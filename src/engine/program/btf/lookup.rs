@@ -113,15 +113,16 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// Calls `visit` with the names of the structures and unions in this blob and in the base.
-    pub fn each_structure(&self, mut visit: impl FnMut(&'a [u8])) {
+    /// Calls `visit` with the names and types of the structures and unions in this blob and in the
+    /// base.
+    pub fn each_structure(&self, visit: &mut dyn FnMut(&'a [u8], BtfValue<'a>)) {
         for part in [Some(*self), self.base.copied()].into_iter().flatten() {
             let mut rest = part.types;
             while let Some(raw) = Raw::read(rest) {
-                let found = BtfType { raw };
-                if matches!(found.kind(), BtfKind::Struct | BtfKind::Union) {
+                let bare = BtfType { raw };
+                if matches!(bare.kind(), BtfKind::Struct | BtfKind::Union) {
                     if let Some(name) = part.string(raw.name) {
-                        visit(name);
+                        visit(name, BtfValue { btf: *self, bare });
                     }
                 }
                 match after(rest) {
@@ -406,6 +407,31 @@ impl<'a> BtfValue<'a> {
             each(name);
             false
         });
+    }
+
+    /// Returns the name of a structure that has a member `name` of its own and whose name is longer
+    /// than this structure's by a word before or behind it, as the kernel names what extends a
+    /// structure: `sockaddr_in` and `inet_sock`. The shortest, if there are several.
+    pub fn extension_with(&self, name: &[u8]) -> Option<&'a [u8]> {
+        let own = self.structure_name()?;
+        // A structure whose end is open, and which stands for any of its kind.
+        let own = own.strip_suffix(b"_unsized").unwrap_or(own);
+        if own.is_empty() {
+            return None;
+        }
+        let mut found: Option<&'a [u8]> = None;
+        self.btf.each_structure(&mut |other, structure| {
+            let is_shorter = found.is_none_or(|found| other.len() < found.len());
+            let is_longer = || {
+                let behind = other.strip_prefix(own).and_then(|rest| rest.first());
+                let before = other.strip_suffix(own).and_then(|rest| rest.last());
+                behind == Some(&b'_') || before == Some(&b'_')
+            };
+            if is_shorter && is_longer() && structure.member(name).is_some() {
+                found = Some(other);
+            }
+        });
+        found
     }
 
     /// Returns whether `is_meant` accepts the name, the type and the offset in bits of a member of

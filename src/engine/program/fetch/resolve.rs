@@ -11,7 +11,7 @@ use super::members::{LowBits, TypeWalk};
 use super::passed::{at_entry, low_bits, no_dot};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
 use super::target;
-use super::unknown::{too_few, variable};
+use super::unknown::too_few;
 use super::whole;
 use crate::engine::definition::ast::{self, Argument, Expression, StepKind};
 use crate::engine::definition::task::TaskNumber;
@@ -19,6 +19,7 @@ use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::{Bits, Derived, PathOf, Shown, Stored, Type, Width};
 use crate::engine::program::btf::{BtfFunction, BtfValue};
 use crate::engine::refusal::error::{Error, Kind};
+use crate::engine::refusal::foreign;
 use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
@@ -295,6 +296,10 @@ impl<'b> Compiler<'_, 'b> {
     #[inline(never)]
     pub(super) fn no_data_symbol(&mut self, name: &[u8], at: usize) -> Error {
         let error = Error::new(Kind::NoDataSymbol, at);
+        if self.parameter_called(name).is_some() {
+            let name = Plain(name);
+            return error.with_detail(format_args!("{name} is a parameter: write it without @"));
+        }
         let mut nearest = Nearest::to_wrong_symbol(name);
         self.target.symbols.each_similar_data(&mut nearest);
         let name = Plain(name);
@@ -374,7 +379,7 @@ impl<'b> Compiler<'_, 'b> {
                 target::parameters(&function, kind).for_each(|parameter| each(parameter.name));
             }),
         };
-        match variable(name) {
+        match foreign::variable(name) {
             Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
             None => error,
         }

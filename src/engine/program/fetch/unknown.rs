@@ -16,7 +16,7 @@ use crate::sys::{AllocError, Vec};
 #[inline(never)]
 pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
     let mut nearest = Nearest::to_wrong(&cast.structure);
-    btf.each_structure(|name| nearest.consider(name));
+    btf.each_structure(&mut |name, _| nearest.consider(name));
     let error = Error::new(Kind::NoPtrStrct, cast.structure_at);
     let name = Plain(&cast.structure);
     match nearest.is_none() {
@@ -25,27 +25,6 @@ pub(super) fn no_structure(btf: &Btf<'_>, cast: &Cast) -> Error {
             "there is no structure {name}, did you mean {nearest}?"
         )),
     }
-}
-
-/// Returns the variable that `name`, which is no parameter, may mean: it lacks a `$`, or is
-/// bpftrace's name.
-#[cold]
-pub(super) fn variable(name: &[u8]) -> Option<&'static str> {
-    Some(match name {
-        b"arg0" => "$arg1, the first argument",
-        b"retval" | b"ret" => "$retval",
-        b"comm" => "$comm",
-        b"pid" | b"tgid" => "$tgid, the process",
-        b"tid" => "common_pid, which each record has",
-        b"cpu" => "common_cpu, which each record has",
-        b"nsecs" | b"elapsed" => "$nsecs",
-        b"cgroup" => "$cgroup",
-        b"current" | b"curtask" => "$current",
-        b"kstack" | b"ustack" | b"stacktrace" => "the option stacktrace, or the trigger",
-        b"duration" => "$duration",
-        [b'a', b'r', b'g', b'1'..=b'9'] => "$argN, of which $arg1 is the first",
-        _ => return None,
-    })
 }
 
 /// Returns the refusal of an argument beyond the last of `count`.
@@ -94,7 +73,17 @@ pub(super) fn no_member(
             Plain(before.bytes),
             Plain(&path)
         )),
-        _ => suggest(error, name.bytes, |each| structure.each_member(each)),
+        _ => {
+            let error = suggest(error, name.bytes, |each| structure.each_member(each));
+            match structure.extension_with(name.bytes) {
+                Some(longer) if before.bytes.is_empty() => error.with_more(format_args!(
+                    ", or cast: ((struct {} *)VALUE)->{}",
+                    Plain(longer),
+                    Plain(name.bytes)
+                )),
+                _ => error,
+            }
+        }
     }
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The refusal of a line that begins with no letter of a kind: another tool's probe, a place
+//! without its letter, or a command.
+
+use core::fmt;
+
+use crate::engine::language::functions::Patterns;
+use crate::engine::language::lex::{Command, Span};
+use crate::engine::refusal::error::Error;
+use crate::engine::refusal::foreign;
+use crate::engine::util::text::Plain;
+
+use super::location::source_line;
+
+/// Words that begin a probe of bpftrace, or of other tools, with the letter and the suffix that
+/// stand for them here.
+const PROVIDERS: &[(&str, &str, &str)] = &[
+    ("kprobe k probe", "p", ""),
+    ("kretprobe kr retprobe", "r", ""),
+    ("fentry kfunc function func", "f", ""),
+    ("fexit kretfunc", "f", "%return"),
+    ("tracepoint rawtracepoint rt raw_tp trace", "t", ""),
+];
+
+/// Words that mean to remove all events.
+const REMOVALS: [&[u8]; 6] = [b"reset", b"clear", b"none", b"stop", b"off", b"0"];
+
+/// Shortest name of a function that is taken for a place without its letter: shorter ones may be a
+/// letter with something behind it.
+const MIN_PLACE: usize = 4;
+
+/// Longest line that is repeated behind the letter.
+const MAX_REPEATED: usize = 120;
+
+/// Returns `error`, which refuses `command`, with what its first word `head` means.
+#[cold]
+#[inline(never)]
+pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) -> Error {
+    if command.len() == 1 && REMOVALS.contains(&head.bytes) {
+        return error.with_detail(format_args!(
+            "write 1 to reset to remove all events, filters and triggers"
+        ));
+    }
+    let (name, place) = match head.find(b':') {
+        Some(colon) => {
+            let (name, place) = head.around(colon);
+            (name.bytes, Some(place))
+        }
+        None => (head.bytes, command.word(1)),
+    };
+    if let (b"uprobe" | b"uretprobe" | b"usdt", Some(_)) = (name, place) {
+        return error.with_detail(format_args!(
+            "only the kernel can be probed, no program of user space"
+        ));
+    }
+    let is_it = |words: &str| words.split(' ').any(|word| word.as_bytes() == name);
+    let provider = PROVIDERS.iter().find(|(words, ..)| is_it(words));
+    if let (Some((_, letter, suffix)), Some(place)) = (provider, place) {
+        let end = place.find_by(|byte| matches!(byte, b'{' | b'/'));
+        let place = place.take(end.unwrap_or(place.bytes.len()));
+        // The group of a tracepoint.
+        let group = place.find(b':').filter(|_| *letter == "t");
+        let place = group.map_or(place, |colon| place.around(colon).1);
+        let counts = match command.text().contains(&b'{') {
+            true => ", and a hist trigger counts: hist:keys=common_comm",
+            false => "",
+        };
+        return error.with_detail(format_args!(
+            "here it is {letter} {}{suffix}{counts}",
+            Plain(place.bytes)
+        ));
+    }
+    if foreign::is_source(head.bytes) {
+        return source_line(error, head);
+    }
+    if let [letter @ (b'P' | b'R' | b'T' | b'F' | b'E' | b'B'), rest @ ..] = head.bytes {
+        if matches!(rest, [] | [b':', ..]) {
+            let small = char::from(letter.to_ascii_lowercase());
+            return error.with_detail(format_args!("letters are small: {small}{}", Plain(rest)));
+        }
+    }
+    match Bare::of(command, head) {
+        Some(bare) => error.with_detail(format_args!("a letter stands first: write {bare}")),
+        None => error,
+    }
+}
+
+/// A line that begins with a place; displayed with the letter of the place.
+struct Bare<'a> {
+    letter: char,
+    place: &'a [u8],
+    /// What is behind the place, with the blank.
+    rest: &'a [u8],
+}
+
+impl<'a> Bare<'a> {
+    /// Returns `None` if `head` is no place.
+    fn of(command: &'a Command, head: Span<'a>) -> Option<Self> {
+        let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:*?,!%+#[]-".contains(&byte);
+        let starts = head
+            .first()
+            .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        // The name of an event stands behind a letter and a colon.
+        let is_named = head.get(1) == Some(b':');
+        if !starts
+            || is_named
+            || head.bytes.len() < MIN_PLACE
+            || head.find_by(|b| !is_in(b)).is_some()
+        {
+            return None;
+        }
+        let name = head.bytes.strip_suffix(b"%return");
+        let (letter, place) = match (Patterns::is_list(head.bytes), name) {
+            (true, _) => ('f', head.bytes),
+            (false, Some(name)) => ('r', name),
+            (false, None) => ('p', head.bytes),
+        };
+        let whole = command.text();
+        let rest = whole.get(head.end()..).unwrap_or_default();
+        let rest = Some(rest).filter(|_| whole.len() <= MAX_REPEATED);
+        Some(Self {
+            letter,
+            place,
+            rest: rest.unwrap_or_default(),
+        })
+    }
+}
+
+impl fmt::Display for Bare<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {}{}",
+            self.letter,
+            Plain(self.place),
+            Plain(self.rest)
+        )
+    }
+}
