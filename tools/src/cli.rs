@@ -18,6 +18,7 @@ use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
+use ferroprobe_tools::trace::directory::Directory;
 use ferroprobe_tools::trace::{command, instance};
 use ferroprobe_tools::{refuse, tree, vars};
 use std::fs::OpenOptions;
@@ -163,6 +164,15 @@ enum Command {
         /// The command
         #[arg(trailing_var_arg = true)]
         words: Vec<std::ffi::OsString>,
+    },
+    /// Remove all events, filters and triggers, set the options as after loading, and say which
+    Reset {
+        /// Only those of this instance
+        #[arg(value_name = "INSTANCE")]
+        instance: Option<PathBuf>,
+        /// The directory of ferroprobe, default: where the kernel shows it
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
     /// Say what this kernel and machine can do, and what to do about the rest
     Doctor,
@@ -328,6 +338,15 @@ pub(crate) fn run() -> Result<ExitCode> {
             output,
             file,
         } => pictures::convert(to, &duration, &file, output.as_deref()),
+        Command::Reset { instance, dir } => {
+            let directory = Directory::find(dir.as_deref())?;
+            let file = match instance {
+                Some(name) => Path::new("instances").join(name).join("reset"),
+                None => "reset".into(),
+            };
+            directory.set(&file, "1")?;
+            print(&directory.read(&file)?)
+        }
         Command::Doctor => {
             let machine = Machine { root: "/".into() };
             let (text, works) = machine.report();

@@ -127,9 +127,16 @@ impl Machine {
         ];
         let config = places.iter().find_map(|place| self.text(place));
         let (state, text) = match config {
+            None if self.path("proc/config.gz").exists() => (
+                State::Note,
+                format!("unknown: zgrep {option} /proc/config.gz says it"),
+            ),
             None => (
                 State::Note,
-                "unknown: the kernel's configuration is not in /boot".into(),
+                format!(
+                    "unknown: the kernel's configuration is neither in /boot nor in \
+                     /lib/modules/{release}"
+                ),
             ),
             Some(config)
                 if config

@@ -89,7 +89,7 @@ fn what_cannot_be_fetched_is_refused_with_the_reason() {
     for_each_object(|_, session| {
         for (text, reason) in [
             ("nowhere", "no function nowhere has code"),
-            ("entri", "similar: entry"),
+            ("entri", "did you mean entry?"),
             ("entry:999", "no statement of this line has code"),
             ("entry%inlined", "inlined nowhere"),
             ("always", "always%inlined"),

@@ -10,6 +10,7 @@ use crate::refuse;
 use crate::scope::{Kind, Line, Scopes};
 use crate::session::{Session, Source};
 use crate::target::{path_matches, At, Target};
+use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -147,29 +148,17 @@ fn unknown(session: &Session<'_>, name: &str, file: Option<&str>) -> Refusal {
     if let Some(file) = file {
         return Refusal::new(format!("no function {name} of a file {file} has code"));
     }
-    let similar = session.index.functions().filter(|other| {
-        other.len().abs_diff(name.len()) <= 2
-            && (other.contains(name) || name.contains(other) || differs_by_one(other, name))
-    });
-    let similar: Vec<_> = similar.take(3).collect();
-    let hint = match similar.as_slice() {
-        [] => {
+    let mut nearest = Nearest::to_wrong_symbol(name.as_bytes());
+    for other in session.index.functions() {
+        nearest.consider_symbol(other.as_bytes());
+    }
+    let hint = match nearest.is_none() {
+        true => {
             "the compiler removed it, or it is a macro or a function of a module (--module)".into()
         }
-        names => format!("similar: {}", names.join(", ")),
+        false => format!("did you mean {nearest}?"),
     };
     Refusal::new(format!("no function {name} has code: {hint}"))
-}
-
-/// Whether two names differ in one place.
-fn differs_by_one(a: &str, b: &str) -> bool {
-    let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let rest = |text: &str, skip: usize| text.get(common + skip..).map(str::to_string);
-    match a.len().cmp(&b.len()) {
-        std::cmp::Ordering::Equal => rest(a, 1) == rest(b, 1),
-        std::cmp::Ordering::Less => rest(a, 0) == rest(b, 1),
-        std::cmp::Ordering::Greater => rest(a, 1) == rest(b, 0),
-    }
 }
 
 /// The rows of an instance on which statements of its own text begin.
