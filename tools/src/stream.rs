@@ -149,6 +149,12 @@ impl Event {
         }
     }
 
+    /// The function, or the name of the event if it is none of a function.
+    pub fn function(&self) -> &str {
+        let place = self.place.as_deref().unwrap_or(&self.name);
+        place.split("+0x").next().unwrap_or(place)
+    }
+
     /// How many nanoseconds it took, if one of its arguments is called `duration`. What has none,
     /// as a call whose beginning was not seen, is 0.
     pub fn duration(&self, duration: &str) -> Option<u64> {

@@ -43,8 +43,7 @@ struct Node<'a> {
 impl Node<'_> {
     /// The function, or the event if it is none of a function.
     fn name(&self) -> &str {
-        let place = self.event.place.as_deref().unwrap_or(&self.event.name);
-        place.split("+0x").next().unwrap_or(place)
+        self.event.function()
     }
 
     fn has_failed(&self, argument: &str) -> bool {

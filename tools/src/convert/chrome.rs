@@ -68,14 +68,20 @@ fn entry(event: &Event, duration: &str) -> Value {
             arguments.insert(name.into(), value);
         }
     }
+    let took = event.duration(duration);
+    // The event of a pattern has calls of many functions.
+    let name = match took {
+        Some(_) => event.function(),
+        None => &event.name,
+    };
     let mut entry = json!({
-        "name": event.name,
+        "name": name,
         "cat": event.group,
         "pid": event.process(),
         "tid": event.track(),
         "args": arguments,
     });
-    let timing = match event.duration(duration) {
+    let timing = match took {
         Some(took) => json!({
             "ph": "X",
             "ts": microseconds(event.time.saturating_sub(took)),
@@ -142,6 +148,14 @@ mod tests {
             .map(|event| event["args"]["name"].as_str().expect("a name"))
             .collect();
         assert_eq!(threads, ["kworker/1:0", "cat"]);
+    }
+
+    #[test]
+    fn a_slice_has_the_name_of_its_function() {
+        let line = r#"{"ts":5000,"cpu":0,"pid":1,"comm":"a","group":"fprobes","event":"x","func":"vfs_read+0x0/0x40","args":{"duration":7}}"#;
+        let stream = Stream::read(line.as_bytes()).expect("a stream");
+        let entry = entry(&stream.events[0], "duration");
+        assert_eq!(entry["name"], json!("vfs_read"));
     }
 
     #[test]
