@@ -7,6 +7,11 @@ use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Whether root asks, who need not be told to be root.
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// A finding.
 struct Finding {
     state: State,
@@ -161,6 +166,10 @@ impl Machine {
             .exists();
         let (state, text) = match (loaded, shown) {
             (_, true) => (State::Well, "loaded, in /sys/kernel/debug/ferroprobe"),
+            (true, false) if is_root() => (
+                State::Note,
+                "loaded, and debugfs is not mounted: mount -t debugfs debugfs /sys/kernel/debug",
+            ),
             (true, false) => (
                 State::Note,
                 "loaded, but its directory is not to be seen: be root, and mount -t debugfs debugfs /sys/kernel/debug",
@@ -181,6 +190,10 @@ impl Machine {
                 "all kprobes are disarmed: echo 1 > /sys/kernel/debug/kprobes/enabled",
             ),
             Some(_) => (State::Well, "armed"),
+            None if is_root() => (
+                State::Note,
+                "unknown: mount -t debugfs debugfs /sys/kernel/debug",
+            ),
             None => (State::Note, "unknown: be root, and mount debugfs"),
         };
         Finding {
