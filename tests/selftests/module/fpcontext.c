@@ -16,14 +16,14 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include <linux/tracepoint.h>
 #ifdef CONFIG_X86_64
 #include <asm/apic.h>
 #include <asm/nmi.h>
 #endif
 
-/* The kernel appends "_tp" to the name. */
-DECLARE_TRACE(fpcontext_point, TP_PROTO(int value), TP_ARGS(value));
+#include "declare_trace.h"
+
+DECLARE_TRACE_TP(fpcontext_point, TP_PROTO(int value), TP_ARGS(value));
 DEFINE_TRACE(fpcontext_point_tp, TP_PROTO(int value), TP_ARGS(value));
 
 noinline int fpcontext_hit(int value);

@@ -3,7 +3,8 @@
 
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/tracepoint.h>
+
+#include "declare_trace.h"
 
 /* More arguments than fit into registers, of all widths. */
 #define FPSAMPLE_PROTO                                                                 \
@@ -12,8 +13,7 @@
 #define FPSAMPLE_ARGS \
 	TP_ARGS(value, narrow, wide, whole, text, flag, seventh, eighth, ninth, tenth)
 
-/* The kernel appends "_tp" to the name. */
-DECLARE_TRACE(fpsample_called, FPSAMPLE_PROTO, FPSAMPLE_ARGS);
+DECLARE_TRACE_TP(fpsample_called, FPSAMPLE_PROTO, FPSAMPLE_ARGS);
 DEFINE_TRACE(fpsample_called_tp, FPSAMPLE_PROTO, FPSAMPLE_ARGS);
 
 noinline int fpsample_double(int value);

@@ -14,10 +14,10 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/task_stack.h>
-#include <linux/tracepoint.h>
 
-/* The kernel appends "_tp" to the name. */
-DECLARE_TRACE(fpstack_end, TP_PROTO(int value), TP_ARGS(value));
+#include "declare_trace.h"
+
+DECLARE_TRACE_TP(fpstack_end, TP_PROTO(int value), TP_ARGS(value));
 DEFINE_TRACE(fpstack_end_tp, TP_PROTO(int value), TP_ARGS(value));
 
 /* A function without a frame of its own. */
