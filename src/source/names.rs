@@ -5,7 +5,7 @@
 use crate::{
     engine::{
         code::{
-            kallsyms::{self, NameIndex, Sought, Tables},
+            kallsyms::{self, NameIndex, OffsetOrigin, Sought, Tables},
             placement::{Ways, NO_RETURN},
         },
         filter::LookupFunctions,
@@ -284,7 +284,21 @@ fn known_tables() -> Option<Tables> {
         token_table: symbol::lookup(c"kallsyms_token_table")?,
         token_index: symbol::lookup(c"kallsyms_token_index")?,
         offsets: symbol::lookup(c"kallsyms_offsets")?,
+        origin: origin()?,
         sequence: symbol::lookup(c"kallsyms_seqs_of_names")?,
+    })
+}
+
+/// Returns what the offsets of symbols are relative to; `None` if it cannot be read.
+fn origin() -> Option<OffsetOrigin> {
+    let Some(base) = symbol::lookup(c"kallsyms_relative_base") else {
+        return Some(OffsetOrigin::Entry);
+    };
+    let mut bytes = [0; 8];
+    let base = nofault::read_kernel(base, &mut bytes).then(|| u64::from_le_bytes(bytes))?;
+    Some(match cfg!(CONFIG_KALLSYMS_ABSOLUTE_PERCPU) {
+        true => OffsetOrigin::BaseOrPerCpu(base),
+        false => OffsetOrigin::Base(base),
     })
 }
 
@@ -297,8 +311,15 @@ impl kallsyms::TableMemory for KernelMemory {
 }
 
 impl Symbols for Names {
+    /// Without memory finds no per-CPU variable where these are at no address of the kernel.
     fn address(&mut self, name: &[u8]) -> Option<u64> {
-        symbol::lookup_bytes(name)
+        let found = symbol::lookup_bytes(name);
+        if !cfg!(CONFIG_KALLSYMS_ABSOLUTE_PERCPU) || found.is_some() {
+            return found;
+        }
+        let mut first = None;
+        let read = self.each_address(name, |address| first = first.or(Some(address)));
+        read.ok().and(first)
     }
 
     /// Without memory returns false.

@@ -10,7 +10,7 @@
 //!   and that many tokens; the concatenated texts of the tokens are the type letter and the
 //!   name;
 //! - the texts of the tokens, NUL-terminated, and the offset of each of them;
-//! - offsets: the distance of each symbol from its own entry there;
+//! - offsets: where each symbol is, relative to an [`OffsetOrigin`];
 //! - sequence: the numbers of the symbols in the order of their names, as three bytes each,
 //!   the highest first.
 //!
@@ -21,7 +21,7 @@ mod block;
 mod index;
 mod scan;
 
-pub use block::{TableMemory, Tables};
+pub use block::{OffsetOrigin, TableMemory, Tables};
 pub use index::NameIndex;
 pub use scan::{each_function, each_like, Sought};
 
@@ -116,8 +116,8 @@ impl<'a, M: TableMemory> SymbolTable<'a, M> {
     fn address(&mut self, symbol: u32) -> Option<u64> {
         let at = u64::from(symbol).checked_mul(4)?;
         let entry = self.tables.offsets.checked_add(at)?;
-        let distance = i32::from_le_bytes(self.array(entry)?);
-        entry.checked_add_signed(i64::from(distance))
+        let offset = self.array(entry)?;
+        self.tables.origin.address(entry, offset)
     }
 
     /// Returns the address of the name of a symbol, which begins with its length.
@@ -193,6 +193,7 @@ mod tests {
         token_table: 0x40_0000,
         token_index: 0x50_0000,
         offsets: 0x60_0000,
+        origin: OffsetOrigin::Entry,
         sequence: 0x70_0000,
     };
 
@@ -280,6 +281,27 @@ mod tests {
         for absent in ["", "a", "name_", "name_showx", "vfs_rea", "zz", "Tvfs_read"] {
             assert!(at(absent).is_empty(), "{absent}");
         }
+    }
+
+    #[test]
+    fn offsets_are_relative_to_their_origin() {
+        let address =
+            |origin: OffsetOrigin, offset: i32| origin.address(0x5000, offset.to_le_bytes());
+        assert_eq!(address(OffsetOrigin::Entry, -0x1000), Some(0x4000));
+        assert_eq!(address(OffsetOrigin::Entry, -0x5001), None);
+        // The kernel's text may be more than 2 GiB behind the base.
+        let base = 0xffff_ffff_0000_0000;
+        assert_eq!(address(OffsetOrigin::Base(base), 0x10), Some(base + 0x10));
+        assert_eq!(
+            address(OffsetOrigin::Base(base), -0x10),
+            Some(base + 0xffff_fff0)
+        );
+        assert_eq!(address(OffsetOrigin::BaseOrPerCpu(base), 0x10), Some(0x10));
+        assert_eq!(address(OffsetOrigin::BaseOrPerCpu(base), -1), Some(base));
+        assert_eq!(
+            address(OffsetOrigin::BaseOrPerCpu(base), -0x11),
+            Some(base + 0x10)
+        );
     }
 
     #[test]

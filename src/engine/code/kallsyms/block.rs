@@ -21,8 +21,37 @@ pub struct Tables {
     pub token_index: u64,
     /// `kallsyms_offsets`, of 4 bytes each.
     pub offsets: u64,
+    /// What these are relative to.
+    pub origin: OffsetOrigin,
     /// `kallsyms_seqs_of_names`.
     pub sequence: u64,
+}
+
+/// What the offset of a symbol is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetOrigin {
+    /// Its own entry, a signed distance.
+    Entry,
+    /// This address, `kallsyms_relative_base`, an unsigned distance.
+    Base(u64),
+    /// This address if it is negative, which -1 says is the address itself; otherwise the offset
+    /// is the address of a per-CPU variable (`CONFIG_KALLSYMS_ABSOLUTE_PERCPU`).
+    BaseOrPerCpu(u64),
+}
+
+impl OffsetOrigin {
+    /// Returns the address of the symbol with `offset`, whose entry is at `entry`.
+    pub(super) fn address(self, entry: u64, offset: [u8; 4]) -> Option<u64> {
+        let signed = i64::from(i32::from_le_bytes(offset));
+        match self {
+            Self::Entry => entry.checked_add_signed(signed),
+            Self::Base(base) => base.checked_add(u32::from_le_bytes(offset).into()),
+            Self::BaseOrPerCpu(base) => match u64::try_from(signed) {
+                Ok(address) => Some(address),
+                Err(_) => base.checked_add_signed((-1i64).checked_sub(signed)?),
+            },
+        }
+    }
 }
 
 /// Block size for reading single names.
