@@ -17,6 +17,9 @@
 #include <linux/trace_recursion.h>
 #include "arch/bindings.h"
 #include "helpers.h"
+#include "series/fprobe.h"
+#include "series/percpu.h"
+#include "series/tracepoint.h"
 
 /* Macros that bindgen cannot evaluate; 0 if this kernel lacks the macro. */
 static const u32 FERROPROBE_PREEMPT_MASK = PREEMPT_MASK;

@@ -63,6 +63,12 @@ pub fn write_path(skip: usize, out: &mut [u8]) -> Option<usize> {
 
 type Kernfs = bindings::kernfs_node;
 
+/// Where a node has its parent.
+#[cfg(have_kernfs_parent_rcu)]
+const PARENT: usize = mem::offset_of!(Kernfs, __parent);
+#[cfg(not(have_kernfs_parent_rcu))]
+const PARENT: usize = mem::offset_of!(Kernfs, parent);
+
 /// The address of a `struct kernfs_node`; 0 if there is none.
 #[derive(Clone, Copy)]
 struct CgroupNode(u64);
@@ -95,7 +101,7 @@ impl CgroupNode {
     fn each_name(self, mut each: impl FnMut(u64, usize) -> Option<()>) -> Option<()> {
         let mut at = self;
         for _ in 0..=MAX_LEVELS {
-            let parent = at.word(mem::offset_of!(Kernfs, __parent))?;
+            let parent = at.word(PARENT)?;
             if parent == 0 {
                 return Some(());
             }

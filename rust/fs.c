@@ -31,6 +31,7 @@
 #include <linux/user_namespace.h>
 
 #include "node.h"
+#include "series/fs.h"
 
 #define NAME "ferroprobe"
 #define MAGIC 0x66657270
@@ -245,8 +246,8 @@ static int iterate(struct file *file, struct dir_context *context)
 }
 
 /* The functions that this calls lock no inode of this file system. */
-static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode, struct dentry *dentry,
-			   umode_t mode)
+static ferroprobe_made make(struct mnt_idmap *idmap, struct inode *inode, struct dentry *dentry,
+			    umode_t mode)
 {
 	struct ferroprobe_node *dir = inode->i_private, *node;
 	struct inode *made;
@@ -255,15 +256,15 @@ static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode, struct 
 	if (!failed)
 		failed = dir->user->make(dir->user, dentry->d_name.name);
 	if (failed)
-		return ERR_PTR(failed);
+		return ferroprobe_made_of(failed);
 	d_drop(dentry);
 	node = ferroprobe_node_find(dir, dentry->d_name.name, dentry->d_name.len);
 	if (!node)
-		return NULL;
+		return ferroprobe_made_of(0);
 	made = inode_of(inode->i_sb, node);
 	ferroprobe_node_put(node);
 	/* If the new directory cannot be looked up now, the next lookup finds it. */
-	return IS_ERR(made) ? NULL : d_splice_alias(made, dentry);
+	return ferroprobe_made_as(made, dentry);
 }
 
 static int remove(struct inode *inode, struct dentry *dentry)
@@ -341,8 +342,7 @@ static bool is_valid(const struct inode *inode)
 }
 
 /* The absence of an entry is not cached. */
-static int revalidate(struct inode *dir, const struct qstr *name, struct dentry *dentry,
-		      unsigned int flags)
+static int revalidate(FERROPROBE_REVALIDATED, unsigned int flags)
 {
 	return is_valid(d_inode_rcu(dentry));
 }

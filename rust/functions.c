@@ -10,6 +10,7 @@
 
 #include "arch/ftrace_regs.h"
 #include "helpers.h"
+#include "series/fprobe.h"
 
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS)
 
@@ -31,6 +32,14 @@ static bool stuck[FERROPROBE_FUNCTIONS_OPS];
 /* For questions alone. */
 static struct ftrace_ops question;
 static DEFINE_MUTEX(asking);
+
+/* In 6.12, ftrace_free_filter() leaves pointers to what it has freed. */
+static void free_filter(struct ftrace_ops *ops)
+{
+	ftrace_free_filter(ops);
+	RCU_INIT_POINTER(ops->func_hash->filter_hash, NULL);
+	RCU_INIT_POINTER(ops->func_hash->notrace_hash, NULL);
+}
 
 int ferroprobe_functions_supported(void)
 {
@@ -73,7 +82,7 @@ void ferroprobe_functions_end(void)
 
 void ferroprobe_functions_forget(u32 which)
 {
-	ftrace_free_filter(&all_ops[which]);
+	free_filter(&all_ops[which]);
 }
 
 int ferroprobe_functions_filter(u32 which, unsigned long *sites, u32 count, bool remove)
@@ -87,7 +96,7 @@ int ferroprobe_functions_know(unsigned long *sites, u32 count)
 
 	mutex_lock(&asking);
 	result = ftrace_set_filter_ips(&question, sites, count, 0, 1);
-	ftrace_free_filter(&question);
+	free_filter(&question);
 	mutex_unlock(&asking);
 	return result;
 }
@@ -140,8 +149,15 @@ int ferroprobe_returns_register(struct fprobe *fprobe, ferroprobe_return_entry e
 				ferroprobe_return_exit exit, size_t words, unsigned long *sites,
 				u32 count)
 {
+	ferroprobe_fprobe_renew(fprobe);
+#ifdef HAVE_fprobe_passes_ftrace_regs
 	fprobe->entry_handler = entry;
 	fprobe->exit_handler = exit;
+#else
+	/* The registers begin a struct ftrace_regs. */
+	fprobe->entry_handler = (void *)entry;
+	fprobe->exit_handler = (void *)exit;
+#endif
 	fprobe->entry_data_size = words * sizeof(long);
 	return register_fprobe_ips(fprobe, sites, count);
 }

@@ -17,28 +17,29 @@
 #include <linux/rcupdate.h>
 
 #include "node.h"
+#include "series/fs.h"
 
 /* The directory's own operations, of debugfs.  There is only one such directory. */
 static const struct inode_operations *former;
 static struct inode_operations operations;
 
 /* As in tracefs, the directory is unlocked: the functions that this calls lock it. */
-static struct dentry *make(struct mnt_idmap *idmap, struct inode *inode,
-			   struct dentry *dentry, umode_t mode)
+static ferroprobe_made make(struct mnt_idmap *idmap, struct inode *inode,
+			    struct dentry *dentry, umode_t mode)
 {
 	struct ferroprobe_user_dir *dir = inode->i_private;
 	struct name_snapshot name;
 	int failed;
 
 	if (!ferroprobe_is_loaded() || !try_module_get(THIS_MODULE))
-		return ERR_PTR(-ENODEV);
+		return ferroprobe_made_of(-ENODEV);
 	take_dentry_name_snapshot(&name, dentry);
 	inode_unlock(inode);
 	failed = dir->make(dir, name.name.name);
 	inode_lock_nested(inode, I_MUTEX_PARENT);
 	release_dentry_name_snapshot(&name);
 	module_put(THIS_MODULE);
-	return ERR_PTR(failed);
+	return ferroprobe_made_of(failed);
 }
 
 static int remove(struct inode *inode, struct dentry *dentry)

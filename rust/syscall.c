@@ -33,8 +33,15 @@ int ferroprobe_syscall(u64 table, unsigned int number, struct ferroprobe_syscall
 	call->arguments = (unsigned long)meta.args;
 	call->number = meta.syscall_nr;
 	call->count = meta.nb_args;
+#ifdef HAVE_syscall_user_mask
 	call->copied = meta.user_mask;
 	call->size = meta.user_arg_size;
 	call->is_text = meta.user_arg_is_str;
+#else
+	/* The kernel does not say which arguments are text. */
+	call->copied = 0;
+	call->size = -1;
+	call->is_text = false;
+#endif
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <linux/tracepoint.h>
 
 #include "helpers.h"
+#include "series/tracepoint.h"
 
 int ferroprobe_tracepoints_supported(void)
 {
@@ -77,8 +78,10 @@ void ferroprobe_tracepoints_synchronize(bool faultable)
 	if (faultable)
 		tracepoint_synchronize_unregister();
 	else
-		synchronize_srcu(&tracepoint_srcu);
+		ferroprobe_wait_for_probes();
 }
+
+#ifdef HAVE_tasks_trace_srcu
 
 bool ferroprobe_wait_for_faultable_probes(void)
 {
@@ -99,6 +102,16 @@ bool ferroprobe_wait_for_faultable_probes(void)
 	}
 	return poll_state_synchronize_srcu(&rcu_tasks_trace_srcu_struct, state);
 }
+
+#else
+
+/* No tracepoint has probes that sleep. */
+bool ferroprobe_wait_for_faultable_probes(void)
+{
+	return true;
+}
+
+#endif
 
 int ferroprobe_watch_tracepoints(struct notifier_block *block)
 {

@@ -16,9 +16,9 @@ mod handler;
 mod link;
 mod probes;
 mod registration;
+pub mod skipped;
 #[cfg_attr(not(CONFIG_CFI), path = "tracepoint/no_stub.rs")]
 mod stub;
-pub mod skipped;
 pub mod syscall;
 
 pub use handler::{Any, Listener, Only, PointArguments, Use, MAX_ARGUMENTS};

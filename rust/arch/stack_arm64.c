@@ -13,6 +13,7 @@
 #include <linux/kprobes.h>
 #include <linux/stacktrace.h>
 
+#include "../series/frame_arm64.h"
 #include "../stack.h"
 
 u32 ferroprobe_stack_of_user(void *to, u32 room)
@@ -129,7 +130,7 @@ static __always_inline u64 next(struct walk *walk)
 	}
 	/* The registers of an exception; the last ones are the user's. */
 	at -= offsetof(struct pt_regs, stackframe);
-	if (!read_word(&type, walk->fp + 16) || type != FRAME_META_TYPE_PT_REGS ||
+	if (!read_word(&type, walk->fp + 16) || !ferroprobe_is_exception(type) ||
 	    !read_word(&lr, at + offsetof(struct pt_regs, pc)) ||
 	    !read_word(&fp, at + offsetof(struct pt_regs, regs[29])))
 		return 0;

@@ -13,6 +13,7 @@
 #include <asm/cpu_entry_area.h>
 #include <asm/unwind.h>
 
+#include "../series/percpu.h"
 #include "../stack.h"
 #include "stack_left.h"
 
@@ -182,6 +183,7 @@ void ferroprobe_stack_learn_irqs(u64 variable)
 {
 	u64 top;
 
+	variable = ferroprobe_irq_stack_pointer(variable);
 	/* Check that the variable has the expected contents. */
 	if (variable &&
 	    (copy_from_kernel_nofault(&top, (void *)(variable + per_cpu_offset(raw_smp_processor_id())),

@@ -7,6 +7,16 @@ use core::{arch::asm, mem, ptr};
 use kernel::bindings;
 use pin_init::Zeroable;
 
+/// Variables of each CPU: in symbols of their own, or together in one, see `rust/series`.
+mod per_cpu {
+    #[cfg(not(have_pcpu_hot))]
+    pub(super) use kernel::bindings::{
+        __preempt_count as COUNT, cpu_number as CPU, current_task as TASK,
+    };
+    #[cfg(have_pcpu_hot)]
+    pub(super) use kernel::bindings::{pcpu_hot as COUNT, pcpu_hot as CPU, pcpu_hot as TASK};
+}
+
 /// Number of arguments that a function receives in registers.
 pub(in super::super) const REGISTER_ARGUMENTS: usize = 6;
 
@@ -32,7 +42,8 @@ pub(in super::super) const fn is_trap([byte, ..]: [u8; 4]) -> bool {
 
 /// Reads this CPU's instance of `$variable`, by an instruction for its size.
 macro_rules! this_cpu {
-    ($load:literal, $variable:path) => {{
+    ($load:literal, $variable:path) => { this_cpu!($load, $variable, 0) };
+    ($load:literal, $variable:path, $at:expr) => {{
         let value;
         // SAFETY: Reads a per-CPU variable of the kernel through the segment base that
         // the kernel sets for it; accesses nothing else.
@@ -41,6 +52,7 @@ macro_rules! this_cpu {
                 $load,
                 value = out(reg) value,
                 variable = sym $variable,
+                at = const $at,
                 options(nostack, readonly, preserves_flags),
             );
         }
@@ -53,13 +65,21 @@ macro_rules! this_cpu {
 /// Read again on each call: keeping it in a register costs more if registers are scarce.
 #[inline(always)]
 pub(in super::super) fn current() -> *const bindings::task_struct {
-    this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::current_task)
+    this_cpu!(
+        "mov {value}, gs:[rip + {variable} + {at}]",
+        per_cpu::TASK,
+        extra::FERROPROBE_TASK_AT
+    )
 }
 
 /// Returns the number of this CPU.
 #[inline(always)]
 pub(in super::super) fn cpu() -> u32 {
-    this_cpu!("mov {value:e}, gs:[rip + {variable}]", bindings::cpu_number)
+    this_cpu!(
+        "mov {value:e}, gs:[rip + {variable} + {at}]",
+        per_cpu::CPU,
+        extra::FERROPROBE_CPU_AT
+    )
 }
 
 /// What a CPU needs to find its instance of per-CPU memory: nothing, as a segment register has the
@@ -81,7 +101,10 @@ pub(in super::super) fn offset_from(_: PerCpuBase) -> usize {
 /// Returns the offset of this CPU's instance of per-CPU memory.
 #[inline(always)]
 pub(in super::super) fn per_cpu_offset() -> usize {
-    this_cpu!("mov {value}, gs:[rip + {variable}]", bindings::this_cpu_off)
+    this_cpu!(
+        "mov {value}, gs:[rip + {variable} + {at}]",
+        bindings::this_cpu_off
+    )
 }
 
 /// Returns how a kprobe that ftrace does not call was entered: by a trap, or by the jump of an
@@ -99,6 +122,9 @@ pub(in super::super) fn trap_or_jump(regs: &bindings::pt_regs) -> EntryWay {
     }
 }
 
+/// What a tracepoint and the entry to its handler add to the preemption counter.
+const AT_TRACEPOINT: u32 = extra::FERROPROBE_PREEMPT_OFFSET + extra::FERROPROBE_TRACEPOINT_OFFSET;
+
 /// Returns what the path from the probed code to a handler adds to the preemption counter.
 ///
 /// A trap is entered in the same way as an NMI. Everything else only disables preemption.
@@ -109,9 +135,8 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
             extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
         }
         EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
-        EntryWay::Jump | EntryWay::Call | EntryWay::Return | EntryWay::Tracepoint => {
-            extra::FERROPROBE_PREEMPT_OFFSET
-        }
+        EntryWay::Jump | EntryWay::Call | EntryWay::Return => extra::FERROPROBE_PREEMPT_OFFSET,
+        EntryWay::Tracepoint => AT_TRACEPOINT,
     }
 }
 
@@ -137,7 +162,11 @@ pub(in super::super) fn is_plain(entry: impl Fn() -> EntryWay) -> bool {
     let now = raw_preempt_count();
     let plain = |entry| RawCount::from(added_by(entry)) | PREEMPT_NEED_RESCHED;
     // The most frequent case first. After a jump, preemption is disabled, even in an NMI.
-    now == plain(EntryWay::Jump) || (now == plain(EntryWay::Trap) && entry() == EntryWay::Trap)
+    now == plain(EntryWay::Jump)
+        || (now == plain(EntryWay::Trap) && entry() == EntryWay::Trap)
+        || (extra::FERROPROBE_TRACEPOINT_OFFSET != 0
+            && now == plain(EntryWay::Tracepoint)
+            && entry() == EntryWay::Tracepoint)
 }
 
 /// Returns the value of [`raw_preempt_count`] in a handler with a plain context.
@@ -165,8 +194,9 @@ pub(in super::super) fn increment_preempt_count() {
     // nothing unsafe.
     unsafe {
         asm!(
-            "inc dword ptr gs:[rip + {count}]",
-            count = sym bindings::__preempt_count,
+            "inc dword ptr gs:[rip + {count} + {at}]",
+            count = sym per_cpu::COUNT,
+            at = const extra::FERROPROBE_COUNT_AT,
             options(nostack),
         );
     }
@@ -187,7 +217,8 @@ pub(in super::super) unsafe fn decrement_preempt_count() -> bool {
                 asm!(
                     $instruction,
                     "jz {resched}",
-                    count = sym bindings::__preempt_count,
+                    count = sym per_cpu::COUNT,
+                    at = const extra::FERROPROBE_COUNT_AT,
                     resched = label { return true },
                     options(nostack),
                 );
@@ -195,9 +226,9 @@ pub(in super::super) unsafe fn decrement_preempt_count() -> bool {
         };
     }
     #[cfg(all(CONFIG_PREEMPT_COUNT, CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
-    decrement!("dec qword ptr gs:[rip + {count}]");
+    decrement!("dec qword ptr gs:[rip + {count} + {at}]");
     #[cfg(all(CONFIG_PREEMPT_COUNT, not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)))]
-    decrement!("dec dword ptr gs:[rip + {count}]");
+    decrement!("dec dword ptr gs:[rip + {count} + {at}]");
     false
 }
 
@@ -225,8 +256,9 @@ const PREEMPT_NEED_RESCHED: RawCount = 1 << (RawCount::BITS - 1);
 #[inline(always)]
 pub(in super::super) fn raw_preempt_count() -> RawCount {
     this_cpu!(
-        "mov {value}, gs:[rip + {variable}]",
-        bindings::__preempt_count
+        "mov {value}, gs:[rip + {variable} + {at}]",
+        per_cpu::COUNT,
+        extra::FERROPROBE_COUNT_AT
     )
 }
 
@@ -235,8 +267,9 @@ pub(in super::super) fn raw_preempt_count() -> RawCount {
 #[inline(always)]
 pub(in super::super) fn raw_preempt_count() -> RawCount {
     this_cpu!(
-        "mov {value:e}, gs:[rip + {variable}]",
-        bindings::__preempt_count
+        "mov {value:e}, gs:[rip + {variable} + {at}]",
+        per_cpu::COUNT,
+        extra::FERROPROBE_COUNT_AT
     )
 }
 

@@ -4,6 +4,7 @@
 #include <linux/pipe_fs_i.h>
 #include <linux/splice.h>
 #include <linux/vmalloc.h>
+#include "../series/pipe.h"
 
 unsigned int ferroprobe_pipe_room(const struct pipe_inode_info *pipe)
 {

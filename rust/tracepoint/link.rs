@@ -17,7 +17,7 @@ pub(super) struct PointLink {
     pub(super) module: Option<u64>,
     /// Whether its probes may sleep.
     pub(super) is_faultable: bool,
-    probe: *mut c_void,
+    probe: AtomicPtr<c_void>,
     /// The registration that contains the link.
     data: AtomicPtr<c_void>,
     pub(super) armed: AtomicBool,
@@ -34,7 +34,6 @@ impl PointLink {
     pub(super) fn new(
         point: *mut bindings::tracepoint,
         module: Option<u64>,
-        probe: *mut c_void,
         stub: IfTyped<Stub>,
     ) -> Self {
         // Modules have no faultable tracepoints.
@@ -46,7 +45,7 @@ impl PointLink {
             point,
             module,
             is_faultable,
-            probe,
+            probe: AtomicPtr::new(ptr::null_mut()),
             data: AtomicPtr::new(ptr::null_mut()),
             armed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
@@ -55,8 +54,9 @@ impl PointLink {
         }
     }
 
-    /// Sets the pointer that is passed to the probe.
-    pub(super) fn set_data(&self, data: *mut c_void) {
+    /// Sets the probe, and the pointer that is passed to it.
+    pub(super) fn set_probe(&self, probe: *mut c_void, data: *mut c_void) {
+        self.probe.store(probe, Ordering::Relaxed);
         self.data.store(data, Ordering::Relaxed);
         if let Some(stub) = self.stub.get() {
             stub.set_data(data);
@@ -71,7 +71,7 @@ impl PointLink {
     ///
     /// # Safety
     ///
-    /// The tracepoint must exist. What the pointer of [`PointLink::set_data`] points to must be
+    /// The tracepoint must exist. What the pointer of [`PointLink::set_probe`] points to must be
     /// what the probe expects until the probe was unregistered and waited for.
     pub(super) unsafe fn register(&self) -> Result {
         if let Some(stub) = self.stub.get() {
@@ -80,7 +80,11 @@ impl PointLink {
         let data = self.data.load(Ordering::Relaxed);
         // SAFETY: By the requirements of this function.
         let result = to_result(unsafe {
-            extra::ferroprobe_tracepoint_register(self.point, self.probe, data)
+            extra::ferroprobe_tracepoint_register(
+                self.point,
+                self.probe.load(Ordering::Relaxed),
+                data,
+            )
         });
         match self.stub.get() {
             Some(stub) if result.is_err() => {
@@ -104,7 +108,13 @@ impl PointLink {
             let data = self.data.load(Ordering::Relaxed);
             // SAFETY: The probe was registered with this data, when `armed` became true. The
             // tracepoint exists: its module is going at most.
-            unsafe { extra::ferroprobe_tracepoint_unregister(self.point, self.probe, data) };
+            unsafe {
+                extra::ferroprobe_tracepoint_unregister(
+                    self.point,
+                    self.probe.load(Ordering::Relaxed),
+                    data,
+                )
+            };
             if let Some(stub) = self.stub.get() {
                 // Disabling does not fail.
                 let _ = stub.set_enabled(false);

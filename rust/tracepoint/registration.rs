@@ -54,11 +54,6 @@ impl<H: Listener> PointRegistration<H> {
                 link: PointLink::new(
                     point.point,
                     point.module.as_ref().map(|(number, _)| *number),
-                    match IS_TYPED {
-                        // CAST: An address.
-                        true => ptr::without_provenance_mut(point.stub as usize),
-                        false => Self::probe(handler.uses()),
-                    },
                     stub,
                 ),
                 points,
@@ -66,7 +61,13 @@ impl<H: Listener> PointRegistration<H> {
             }),
             GFP_KERNEL,
         )?;
-        this.link.set_data(ptr::from_ref(&*this).cast_mut().cast());
+        let probe = match IS_TYPED {
+            // CAST: An address.
+            true => ptr::without_provenance_mut(point.stub as usize),
+            false => Self::probe(this.handler.uses()),
+        };
+        let data = ptr::from_ref(&*this).cast_mut().cast();
+        this.link.set_probe(probe, data);
         Ok(this)
     }
 

@@ -37,6 +37,9 @@ use kernel::{
 /// The kernel's metadata of a system call.
 pub use extra::ferroprobe_syscall as Description;
 
+/// Whether the kernel's metadata say which arguments point to user memory that is recorded.
+pub const KNOWS_TEXTS: bool = cfg!(have_syscall_user_mask);
+
 /// Returns the metadata of call `number` from the kernel's table at the address `table`; `None` if
 /// there is no such call.
 ///
@@ -131,7 +134,6 @@ pub struct CallsShared {
     unread: PerCpu<[Counter; 1]>,
 }
 
-
 impl CallsShared {
     fn new(limit: u32) -> Result<Self> {
         Ok(Self {
@@ -206,7 +208,7 @@ unsafe impl<H: CallHandler> Send for Calls<H> {}
 impl<H: CallHandler> CallSide<H> {
     fn new(
         points: &Tracepoints,
-        (name, probe): (&[u8], *mut c_void),
+        name: &[u8],
         (skipped, number): (&Arc<SkippedCalls>, usize),
     ) -> Result<Self> {
         let point = points.find(name)?.ok_or(ENOENT)?.point;
@@ -215,8 +217,7 @@ impl<H: CallHandler> CallSide<H> {
             handlers.push(AtomicPtr::new(ptr::null_mut()), GFP_KERNEL)?;
         }
         Ok(Self {
-            // CFI is no problem: the probes have the type of these tracepoints.
-            link: PointLink::new(point, None, probe, IfTyped::NONE),
+            link: PointLink::new(point, None, IfTyped::NONE),
             armed: AtomicU32::new(0),
             handlers,
             skipped: skipped.clone(),
@@ -303,10 +304,8 @@ impl<H: CallHandler> Calls<H> {
         begun: Arc<H::Begun>,
         (skipped, first): (&Arc<SkippedCalls>, usize),
     ) -> Result<Arc<Self>> {
-        let enter = (&b"sys_enter"[..], Self::entered as *mut c_void);
-        let exit = (&b"sys_exit"[..], Self::returns as *mut c_void);
-        let enter = CallSide::new(points, enter, (skipped, first))?;
-        let exit = CallSide::new(points, exit, (skipped, first.wrapping_add(1)))?;
+        let enter = CallSide::new(points, b"sys_enter", (skipped, first))?;
+        let exit = CallSide::new(points, b"sys_exit", (skipped, first.wrapping_add(1)))?;
         let shared = CallsShared::new(limit)?;
         let this = Arc::pin_init(
             pin_init!(Self {
@@ -321,9 +320,10 @@ impl<H: CallHandler> Calls<H> {
             GFP_KERNEL,
         )?;
         let data: *mut c_void = ptr::from_ref(&*this).cast_mut().cast();
-        for side in [&this.enter, &this.exit] {
-            side.link.set_data(data);
-        }
+        // CFI is no problem: the probes have the type of these tracepoints.
+        let (entered, returns) = (Self::entered as *mut c_void, Self::returns as *mut c_void);
+        this.enter.link.set_probe(entered, data);
+        this.exit.link.set_probe(returns, data);
         Ok(this)
     }
 
