@@ -9,6 +9,7 @@ mod compat;
 mod names;
 mod socket;
 mod strings;
+mod texts;
 mod whole;
 
 pub use compat::compat_result;

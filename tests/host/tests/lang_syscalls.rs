@@ -57,6 +57,42 @@ fn write() -> Call {
     call("sys_write", &arguments, 2, Some(2))
 }
 
+#[test]
+fn texts_are_found_by_types() {
+    let found = |mut call: Call| {
+        call.find_texts();
+        (call.copied, call.size, call.is_text)
+    };
+    let path = ("const char *", "path");
+    let number = ("int", "flags");
+    let none = |name, arguments: &[_]| found(call(name, arguments, 0, None));
+    assert_eq!(
+        none("sys_openat", &[number, path, number]),
+        (2, None, false)
+    );
+    assert_eq!(none("sys_rename", &[path, path]), (3, None, false));
+    assert_eq!(
+        none("sys_many", &[path, path, path, path]),
+        (7, None, false)
+    );
+    assert_eq!(
+        none("sys_read", &[number, ("char *", "buf")]),
+        (0, None, false)
+    );
+    let text = ("char *", "name");
+    assert_eq!(
+        none("sys_mount", &[text, text, text, number]),
+        (7, None, false)
+    );
+    let hostname = [("char *", "name"), ("int", "len")];
+    assert_eq!(none("sys_sethostname", &hostname), (1, Some(1), true));
+    // The kernel says the same of these.
+    for known in [openat(), write()] {
+        let kernels = (known.copied, known.size, known.is_text);
+        assert_eq!(found(known), kernels);
+    }
+}
+
 const HEADER: Header = Header {
     event: 761,
     flags: 0,

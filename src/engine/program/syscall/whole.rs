@@ -198,7 +198,8 @@ impl Call {
                 (Some(_), true) => ShownMemory::RawText,
                 (Some(size), false) => ShownMemory::Bytes(size),
             },
-            open_flags: if *self.name == *b"sys_openat" {
+            // Where the kernel shows the file's name, it shows the flags by their names.
+            open_flags: if *self.name == *b"sys_openat" && self.copied != 0 {
                 arch.isa().open_flags()
             } else {
                 &[]

@@ -34,7 +34,7 @@ use crate::{
         stack::StackFunction,
         tracepoint::{
             skipped::SkippedCalls,
-            syscall::{Calls, When},
+            syscall::{Calls, When, KNOWS_TEXTS},
             Tracepoints,
         },
     },
@@ -165,7 +165,7 @@ impl Definitions {
         let (enter, exit) = (caller(b"sys_enter")?, caller(b"sys_exit")?);
         let mut probes = Set::new();
         let mut names = mem::replace(&mut self.names, crate::source::names::Names::new());
-        let all = syscalls::each(&mut names, |number, call| {
+        let all = syscalls::each(&mut names, |number, mut call| {
             let (program, layout, copies) = call.enter(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Enter, program, layout);
             self.add_call(&mut probes, (&plan, &buffer), made, |mut recorder| {
@@ -182,6 +182,10 @@ impl Definitions {
             })?;
             for compat in call.compat_numbers(MACHINE.arch) {
                 tables.whole.add_compat(compat, number);
+            }
+            // The other events record what those of the kernel do.
+            if !KNOWS_TEXTS {
+                call.find_texts();
             }
             let (program, layout, copies) = call.whole(MACHINE.arch)?;
             let made = (&call, number, ProbeKind::Call, program, layout);
