@@ -11,7 +11,7 @@ use crate::{
     source::live::Original,
     sys::{AllocError, Vec},
 };
-use core::{mem, slice};
+use core::{iter, mem, slice};
 use kernel::sync::Arc;
 
 pub(super) struct Set {
@@ -43,6 +43,28 @@ impl SetSlot {
             in_module: probe.is_in_module().then_some(definition.kind),
             probe,
         }
+    }
+}
+
+/// The probes that match a deletion, with their indices.
+#[derive(Clone)]
+pub(super) struct Matching<'a> {
+    slots: iter::Enumerate<slice::Iter<'a, SetSlot>>,
+    wanted: Wanted,
+    write: u64,
+    deletion: &'a Deletion,
+}
+
+impl<'a> Iterator for Matching<'a> {
+    type Item = (usize, &'a Arc<Probe>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (wanted, write, deletion) = (self.wanted, self.write, self.deletion);
+        let (index, slot) = self.slots.find(|(_, slot)| {
+            let is_similar = wanted.may_be(slot.names) && slot.deleted != write;
+            is_similar && deletion.matches(slot.probe.definition())
+        })?;
+        Some((index, &slot.probe))
     }
 }
 
@@ -138,17 +160,13 @@ impl Set {
     }
 
     /// Returns indices and probes that match `deletion`, except those that `write` has deleted.
-    pub(super) fn matching<'a>(
-        &'a self,
-        deletion: &'a Deletion,
-        write: u64,
-    ) -> impl Iterator<Item = (usize, &'a Arc<Probe>)> + Clone {
-        let wanted = Wanted::by(deletion);
-        let slots = self.slots.iter().enumerate();
-        let similar =
-            slots.filter(move |(_, slot)| wanted.may_be(slot.names) && slot.deleted != write);
-        let probes = similar.map(|(index, slot)| (index, &slot.probe));
-        probes.filter(|(_, probe)| deletion.matches(probe.definition()))
+    pub(super) fn matching<'a>(&'a self, deletion: &'a Deletion, write: u64) -> Matching<'a> {
+        Matching {
+            slots: self.slots.iter().enumerate(),
+            wanted: Wanted::by(deletion),
+            write,
+            deletion,
+        }
     }
 
     /// Notes that `write` deletes the probe at `index`.
