@@ -23,9 +23,22 @@ ifneq ($(shell grep -sx CONFIG_CC_IS_CLANG=y $(KDIR)/include/config/auto.conf),)
 LLVM ?= 1
 endif
 
+# Rust's core and the crate "kernel" are the kernel's, if its tree has them, or the module's own:
+# rust/own.  RUST=kernel and RUST=own choose.
+ifndef RUST
+RUST := $(shell dkms/rust $(KDIR))
+endif
+
+# Not every kernel without Rust can compile into another folder than that of the sources, so links to
+# them are in the output.
+ifeq ($(RUST),own)
+places = M=$(abspath $(MO)) RUST=own own-crates=$(shell dkms/crates)
+else
+places = M=$(CURDIR) MO=$(abspath $(MO))
+endif
+
 kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(CROSS_COMPILE)) \
-		$(if $(LLVM),LLVM=$(LLVM)) \
-		M=$(CURDIR) MO=$(abspath $(MO))
+		$(if $(LLVM),LLVM=$(LLVM)) $(places)
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
@@ -36,8 +49,9 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 CHECK_SYMBOLS ?= qemu/symbols
 
 modules: ## compile ferroprobe.ko for the kernel prepared at KDIR=
-	@CROSS_COMPILE=$(CROSS_COMPILE) qemu/preflight $(KDIR) $(arch)
+	@CROSS_COMPILE=$(CROSS_COMPILE) RUST=$(RUST) qemu/preflight $(KDIR) $(arch)
 	@mkdir -p $(MO)
+	@[ "$(RUST)" != own ] || dkms/link-sources $(MO)
 	+$(kbuild) modules
 	@CROSS_COMPILE=$(CROSS_COMPILE) $(CHECK_SYMBOLS) $(MO)/ferroprobe.ko
 
@@ -127,7 +141,9 @@ help: ## this list
 	@echo '  KVER=             install, uninstall: the release of an installed kernel, default: the'
 	@echo '                    running one'
 	@echo '  ARCH=             x86_64 or arm64, default: this machine'
-	@echo '  KERNEL=           series of the stock kernel in QEMU: 7.2 or 7.3, default: the newest;'
+	@echo '  RUST=             kernel or own: the crates to compile with are those of the kernel, by'
+	@echo '                    default if KDIR= has them, or those of rust/own'
+	@echo '  KERNEL=           series of the stock kernel in QEMU: 6.12, 7.2 or 7.3, default: the newest;'
 	@echo '                    or one that test-debug compiles: debug, rt, cfi, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'

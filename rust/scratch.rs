@@ -27,7 +27,7 @@ pub const CONTEXTS: usize = 4;
 /// Working memory of each CPU: `LEVELS` pieces of undefined content. A CPU that was absent when it
 /// was allocated has none until [`Scratch::fill`].
 #[pin_data]
-pub struct Scratch<T = [u8; SIZE], const LEVELS: usize = CONTEXTS> {
+pub struct Scratch<T, const LEVELS: usize> {
     pieces: PerCpu<ScratchPieces>,
     /// Memory of CPUs that were absent at first.
     #[pin]

@@ -116,6 +116,7 @@ impl Instance {
             Arc<Marks>,
         ),
     ) -> Result<Arc<Self>> {
+        let of = id;
         Arc::pin_init(
             pin_init!(Self {
                 id,
@@ -125,7 +126,7 @@ impl Instance {
                 marks,
                 options: Options::new(),
                 cleared: Cleared::new(),
-                followed <- Followed::new(*id),
+                followed <- Followed::new(of),
                 processes <- Processes::new(),
                 last_reset <- new_mutex!(Vec::new()),
                 counted <- Waker::new(),

@@ -75,7 +75,7 @@ pub(crate) struct Buffer {
     /// The successor of the rings, while closed ones are being replaced.
     pub(super) successor: RcuCell<Successor>,
     #[pin]
-    pub(super) scratch: Scratch,
+    pub(super) scratch: Scratch<[u8; scratch::SIZE], { scratch::CONTEXTS }>,
     on: AtomicBool,
     /// Counts changes of the switches.
     switches: AtomicU32,

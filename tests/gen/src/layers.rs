@@ -63,6 +63,11 @@ pub struct Graph {
     pub names: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// Whether the file belongs to a crate of its own, in place of the kernel's.
+pub fn is_crate(file: &str) -> bool {
+    file.starts_with("rust/own/")
+}
+
 /// The files of the module below `root`.
 ///
 /// # Errors
@@ -73,6 +78,7 @@ pub fn graph(root: &Path) -> Result<Graph, String> {
     for folder in ["src", "rust"] {
         collect(root, folder, &[".rs"], &mut files)?;
     }
+    files.retain(|file, _| !is_crate(file));
     graph_of(&files)
 }
 

@@ -2,7 +2,7 @@
 
 //! Which source files depend on the architecture that the module is compiled for.
 
-use crate::layers::collect;
+use crate::layers::{collect, is_crate};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -32,6 +32,7 @@ pub fn sources(root: &Path) -> Result<BTreeMap<String, String>, String> {
     for folder in ["src", "rust"] {
         collect(root, folder, &[".rs", ".c", ".h"], &mut files)?;
     }
+    files.retain(|file, _| !is_crate(file));
     Ok(files)
 }
 
