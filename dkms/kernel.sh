@@ -7,9 +7,12 @@
 # The kernel series that this project is tested on.
 newest_first="7.3 7.2"
 
+# Further series, whose kernels have no Rust: rust/own has it.
+without_rust="6.12"
+
 # series_of RELEASE: print the tested series that a kernel belongs to, if any.
 series_of() {
-	for number in $newest_first; do
+	for number in $newest_first $without_rust; do
 		case $1 in
 		"$number".* | "$number"[+-]*) echo "$number" ;;
 		esac

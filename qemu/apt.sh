@@ -77,17 +77,30 @@ versions() {
 
 # releases SERIES ARCH: print the cloud kernels of the series, newest first.
 releases() {
-	private_apt apt-cache search --names-only \
-		"^linux-binary-unsigned-${1//./\\.}\\.[0-9]+\\+[a-z0-9]+-cloud-$2\$" |
-		sed -n 's/^linux-binary-unsigned-\([^ ]*\) .*/\1/p' | sort -rV
+	local name
+	name=$(image_package "$1" "${1//./\\.}\\.[0-9]+\\+[a-z0-9]+-cloud-$2")
+	private_apt apt-cache search --names-only "^$name\$" |
+		sed -nE 's/^linux-(binary-unsigned|image)-([^ ]*) .*/\2/p' | sed 's/-unsigned$//' | sort -rV
 }
+
+# image_package SERIES RELEASE: print the name of the package that has the image without a signature.
+image_package() {
+	case $1 in
+	6.*) echo "linux-image-$2-unsigned" ;;
+	*) echo "linux-binary-unsigned-$2" ;;
+	esac
+}
+
+# headers_common RELEASE: print the name of the package with the headers that do not depend on the
+# architecture.
+headers_common() { echo "linux-headers-${1%%-*}-common"; }
 
 # resolve SERIES ARCH: print "RELEASE VERSION" of the newest kernel whose image,
 # headers and source are in the archive in the same version.
 resolve() {
 	local release version
 	for release in $(releases "$1" "$2"); do
-		for version in $(versions "linux-binary-unsigned-$release"); do
+		for version in $(versions "$(image_package "$1" "$release")"); do
 			if versions "linux-headers-$release" | grep -qxF "$version" &&
 				versions "linux-source-$1" | grep -qxF "$version"; then
 				echo "$release $version"
