@@ -76,7 +76,7 @@ pub unsafe trait Allocator {
     unsafe fn free(memory: NonNull<u8>);
 }
 
-/// The largest alignment that the kernel's allocators give for any size: that of a word. They give
+/// The largest alignment that the kernel's allocators give for any size: a word's. They give
 /// a size that is a power of two its own.
 const WORD: usize = align_of::<u64>();
 
@@ -102,7 +102,7 @@ macro_rules! allocator {
         unsafe impl Allocator for $name {
             /// # Safety
             ///
-            /// That of the trait.
+            /// The conditions of the trait hold.
             #[inline]
             unsafe fn realloc(
                 old: Option<NonNull<u8>>,
@@ -119,7 +119,7 @@ macro_rules! allocator {
 
             /// # Safety
             ///
-            /// That of the trait.
+            /// The conditions of the trait hold.
             #[inline]
             unsafe fn free(memory: NonNull<u8>) {
                 // SAFETY: By the promise of the caller.

@@ -32,7 +32,7 @@ pub trait CStrExt {
 impl CStrExt for CStr {
     /// # Safety
     ///
-    /// That of the trait.
+    /// The conditions of the trait hold.
     #[inline]
     unsafe fn from_char_ptr<'a>(pointer: *const c_char) -> &'a Self {
         // SAFETY: By the promise of the caller.

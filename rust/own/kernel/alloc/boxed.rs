@@ -41,7 +41,7 @@ impl<T: ?Sized, A: Allocator> Box<T, A> {
     ///
     /// It did, and it was not taken back.
     pub const unsafe fn from_raw(pointer: *mut T) -> Self {
-        // SAFETY: That of a box is not null.
+        // SAFETY: The pointer of a box is not null.
         // INVARIANT: By the promise of the caller.
         Self(
             unsafe { NonNull::new_unchecked(pointer) },
@@ -99,7 +99,7 @@ impl<T, A: Allocator> Box<T, A> {
     ///
     /// # Errors
     ///
-    /// That of `init`, or of the allocation.
+    /// The error of `init`; `ENOMEM`.
     pub fn pin_init<E>(init: impl PinInit<T, E>, flags: Flags) -> error::Result<Pin<Self>>
     where
         Error: From<E>,
@@ -115,7 +115,7 @@ impl<T, A: Allocator> Box<T, A> {
     ///
     /// # Errors
     ///
-    /// That of `init`, or of the allocation.
+    /// The error of `init`; `ENOMEM`.
     pub fn init<E>(init: impl Init<T, E>, flags: Flags) -> error::Result<Self>
     where
         Error: From<E>,
@@ -221,7 +221,7 @@ where
 
     /// # Safety
     ///
-    /// That of the trait.
+    /// The conditions of the trait hold.
     unsafe fn from_foreign(pointer: *mut c_void) -> Self {
         // SAFETY: By the promise of the caller.
         unsafe { Self::from_raw(pointer.cast()) }
@@ -229,7 +229,7 @@ where
 
     /// # Safety
     ///
-    /// That of the trait.
+    /// The conditions of the trait hold.
     unsafe fn borrow<'a>(pointer: *mut c_void) -> &'a T {
         // SAFETY: By the promise of the caller.
         unsafe { &*pointer.cast::<T>() }

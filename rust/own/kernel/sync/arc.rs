@@ -60,7 +60,7 @@ impl<T> Arc<T> {
     ///
     /// # Errors
     ///
-    /// That of `init`, or of the allocation.
+    /// The error of `init`; `ENOMEM`.
     pub fn pin_init<E>(init: impl PinInit<T, E>, flags: Flags) -> error::Result<Self>
     where
         Error: From<E>,
@@ -73,7 +73,7 @@ impl<T> Arc<T> {
     ///
     /// # Errors
     ///
-    /// That of `init`, or of the allocation.
+    /// The error of `init`; `ENOMEM`.
     pub fn init<E>(init: impl Init<T, E>, flags: Flags) -> error::Result<Self>
     where
         Error: From<E>,
@@ -228,7 +228,7 @@ unsafe impl<T: 'static> ForeignOwnable for Arc<T> {
 
     /// # Safety
     ///
-    /// That of the trait.
+    /// The conditions of the trait hold.
     unsafe fn from_foreign(pointer: *mut c_void) -> Self {
         // SAFETY: By the promise of the caller.
         unsafe { Self::from_raw(pointer.cast()) }
@@ -236,7 +236,7 @@ unsafe impl<T: 'static> ForeignOwnable for Arc<T> {
 
     /// # Safety
     ///
-    /// That of the trait.
+    /// The conditions of the trait hold.
     unsafe fn borrow<'a>(pointer: *mut c_void) -> ArcBorrow<'a, T> {
         // SAFETY: By the promise of the caller.
         unsafe { ArcBorrow::from_raw(pointer.cast()) }
@@ -311,7 +311,7 @@ impl<T> UniqueArc<T> {
             value: MaybeUninit::uninit(),
         };
         let pointer = KBox::into_raw(KBox::new(counted, flags)?);
-        // SAFETY: That of a box is not null.
+        // SAFETY: The pointer of a box is not null.
         // INVARIANT: Made by `KBox`, with a count of one.
         Ok(UniqueArc(Arc::of(unsafe {
             NonNull::new_unchecked(pointer)
@@ -340,7 +340,7 @@ impl<T> UniqueArc<MaybeUninit<T>> {
     ///
     /// # Errors
     ///
-    /// That of `init`.
+    /// The error of `init`.
     pub fn init_with<E>(mut self, init: impl Init<T, E>) -> Result<UniqueArc<T>, E> {
         // SAFETY: The place is valid.
         unsafe {
@@ -353,7 +353,7 @@ impl<T> UniqueArc<MaybeUninit<T>> {
     ///
     /// # Errors
     ///
-    /// That of `init`.
+    /// The error of `init`.
     pub fn pin_init_with<E>(mut self, init: impl PinInit<T, E>) -> Result<Pin<UniqueArc<T>>, E> {
         // SAFETY: The place is valid, and the value stays there.
         unsafe {
