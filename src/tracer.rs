@@ -188,7 +188,7 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// Those of [`Registry::reset`]; `NO_MEMORY` with nothing changed.
+    /// `NO_MEMORY` with nothing changed; otherwise the errors of [`Registry::reset`].
     ///
     /// Context: process, may sleep.
     pub(crate) fn reset(

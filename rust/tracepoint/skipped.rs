@@ -2,10 +2,10 @@
 
 //! The number of 32-bit calls that no event can record.
 //!
-//! Up to four probes see such a call: those of its begin and of its return, of two tables. Each
-//! counts what it sees, so while the same probes are registered, the largest count is the number of
-//! calls. The counts are settled whenever a probe comes or goes. A call that is in progress then
-//! may count twice.
+//! Up to four probes see such a call: two tables have one each for its begin and for its return.
+//! Each counts what it sees, so while the same probes are registered, the largest count is the
+//! number of calls. The counts are settled whenever a probe comes or goes. A call that is in
+//! progress then may count twice.
 
 use crate::kapi::{context::Unpreempted, local::Counter, percpu::PerCpu};
 use kernel::{

@@ -26,7 +26,7 @@ pub const GFP_KERNEL: gfp_t = FERROPROBE_GFP_KERNEL;
 ///
 /// # Safety
 ///
-/// The arguments are those of `poll` of a file, and a queue.
+/// `file` and `table` are the arguments of the file's `poll`; the queue outlives the file.
 pub unsafe fn poll_wait(
     file: *mut file,
     queue: *mut wait_queue_head_t,

@@ -41,7 +41,7 @@ pub unsafe trait ModuleParamType: Copy {
 /// Implements the trait by what the kernel exports.
 macro_rules! types {
     ($($type:ty: $ops:ident,)*) => {$(
-        // SAFETY: The operations are those of C's type of that size and sign.
+        // SAFETY: The operations write a C type of that size and sign.
         unsafe impl ModuleParamType for $type {
             const OPS: *const bindings::kernel_param_ops = &raw const bindings::$ops;
         }

@@ -89,7 +89,7 @@ impl TryFrom<&CStr> for CString {
     fn try_from(from: &CStr) -> Result<Self, AllocError> {
         let mut bytes = KVec::new();
         bytes.extend_from_slice(from.to_bytes_with_nul(), GFP_KERNEL)?;
-        // INVARIANT: Those of a `CStr`.
+        // INVARIANT: A `CStr` ends with its only NUL.
         Ok(Self(bytes))
     }
 }

@@ -18,5 +18,5 @@ macro_rules! from_bytes {
 }
 from_bytes!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
-// SAFETY: By that of the elements.
+// SAFETY: Each pattern of bits is a value of each element.
 unsafe impl<T: FromBytes, const N: usize> FromBytes for [T; N] {}

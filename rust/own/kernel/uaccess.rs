@@ -116,7 +116,7 @@ impl UserSliceReader {
     ///
     /// # Errors
     ///
-    /// As for [`read_raw`](Self::read_raw).
+    /// `EFAULT` if the memory is shorter than `out`, or cannot be read.
     ///
     /// Context: process, may sleep.
     pub fn read_slice(&mut self, out: &mut [u8]) -> Result {
@@ -129,7 +129,7 @@ impl UserSliceReader {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and those of [`read_raw`](Self::read_raw).
+    /// `ENOMEM`; `EFAULT` if the memory cannot be read.
     ///
     /// Context: process, may sleep.
     pub fn read_all<A: Allocator>(mut self, out: &mut Vec<u8, A>, flags: Flags) -> Result {

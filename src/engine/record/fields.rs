@@ -32,7 +32,7 @@ pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> E
     })
 }
 
-/// Returns whether the field `meant` of all records is one where those of `more` are, too.
+/// Returns whether the field `meant` is there, if the fields `more` are added to the common ones.
 fn is_here(meant: &str, more: &[&str]) -> bool {
     meant != STACK || more.contains(&STACK)
 }

@@ -183,7 +183,7 @@ impl Definitions {
             for compat in call.compat_numbers(MACHINE.arch) {
                 tables.whole.add_compat(compat, number);
             }
-            // The other events record what those of the kernel do.
+            // The events of entry and return record what the kernel's own events do.
             if !KNOWS_TEXTS {
                 call.find_texts();
             }
