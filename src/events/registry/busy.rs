@@ -9,6 +9,7 @@ use crate::{
         util::{sort, text::Plain},
     },
     events::{
+        attachment::Attachment,
         event::Event,
         event_file::{EventFile, InstanceId},
         probe::Probe,
@@ -16,7 +17,7 @@ use crate::{
     hit::action::Action,
     sys::Vec,
 };
-use core::fmt;
+use core::{fmt, slice};
 use kernel::{prelude::*, sync::Arc};
 
 /// Maximum number of events named in one refusal.
@@ -169,16 +170,42 @@ fn is_used(probe: &Probe) -> bool {
     probe.event.is_needed() || probe.is_of_emitted_event()
 }
 
-/// Returns the events that would be removed, according to `goes`, although a remaining probe is
-/// attached to them. `all` are all probes.
-pub(super) fn attached_to<'a>(
-    all: impl Iterator<Item = &'a Arc<Probe>>,
+/// The events that would be removed, according to `goes`, although a remaining probe is attached to
+/// them.
+pub(super) struct AttachedTo<'a, P> {
+    /// Those of all probes that are still to be looked at.
+    probes: P,
+    /// Those of the last probe.
+    attachments: slice::Iter<'a, Attachment>,
     goes: &'a dyn Fn(&Event) -> bool,
-) -> impl Iterator<Item = &'a Arc<Event>> {
-    all.filter(|probe| !probe.attachments().is_empty() && !goes(&probe.event))
-        .flat_map(|probe| probe.attachments())
-        .map(|attachment| attachment.to())
-        .filter(|event| goes(event))
+}
+
+impl<'a, P: Iterator<Item = &'a Arc<Probe>>> AttachedTo<'a, P> {
+    pub(super) fn new(all: P, goes: &'a dyn Fn(&Event) -> bool) -> Self {
+        Self {
+            probes: all,
+            attachments: [].iter(),
+            goes,
+        }
+    }
+}
+
+impl<'a, P: Iterator<Item = &'a Arc<Probe>>> Iterator for AttachedTo<'a, P> {
+    type Item = &'a Arc<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            for attachment in self.attachments.by_ref() {
+                if (self.goes)(attachment.to()) {
+                    return Some(attachment.to());
+                }
+            }
+            let probe = self.probes.next()?;
+            if !probe.attachments().is_empty() && !(self.goes)(&probe.event) {
+                self.attachments = probe.attachments().iter();
+            }
+        }
+    }
 }
 
 /// Returns an event of the removed probes `going` that is in use. `all` are all probes; `goes` says
@@ -193,7 +220,9 @@ pub(super) fn first_of<'a>(
     }
     let mut attached = going.filter(|probe| probe.event.is_attached());
     // One pass over all probes, for any number of events with attached probes.
-    attached.next().and_then(|_| attached_to(all, goes).next())
+    attached
+        .next()
+        .and_then(|_| AttachedTo::new(all, goes).next())
 }
 
 /// Checks that no event that `which` selects is in use.
@@ -204,7 +233,7 @@ pub(super) fn first_of<'a>(
 pub(super) fn check(set: &Set, which: &dyn Fn(&Event) -> bool) -> Result<(), Refusal> {
     // Events that are attached to each other can only be removed together.
     let mut attached = Vec::new();
-    for event in attached_to(set.iter(), which) {
+    for event in AttachedTo::new(set.iter(), which) {
         attached.push(event.id())?;
     }
     sort::sort(&mut attached);

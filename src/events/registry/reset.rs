@@ -5,7 +5,7 @@
 //! Private events keep what their owners set, and so do the other instances: an event that they
 //! need is named in the refusal, before anything has changed.
 
-use super::{busy, files::Removed, write::Write, Registry};
+use super::{busy::AttachedTo, files::Removed, write::Write, Registry};
 use crate::{
     engine::{
         refusal::error::{Error as Refusal, Kind},
@@ -123,7 +123,7 @@ impl Registry {
             let refusal = Refusal::new(Kind::FileInUse, 0);
             Err(refusal.with_detail(format_args!("{group}/{} {why}", event.format.name())))
         };
-        if let Some(event) = busy::attached_to(set.iter(), &goes).next() {
+        if let Some(event) = AttachedTo::new(set.iter(), &goes).next() {
             return refused(event, "(a private event is attached): close that first");
         }
         let is_emitted_elsewhere = |event: &Event| {
