@@ -346,6 +346,17 @@ reset_options() {
 	done </tmp/first-options
 }
 
+# reset_values: write what else can be set as it was before the first test.
+reset_values() {
+	for value in buffer_size_kb buffer_percent saved_cmdlines_size call_string_size tracing_cpumask; do
+		[ -e "$value" ] || continue
+		# The kernel's own tracer says "7 (expanded: 1408)"; if sizes differ between CPUs, "X".
+		now=$(sed 's/.*expanded: \([0-9]*\).*/\1/' "$value")
+		[ -e "/tmp/first-$value" ] || echo "$now" >"/tmp/first-$value"
+		[ "$now" = "$(cat "/tmp/first-$value")" ] || cat "/tmp/first-$value" >"$value" || return 1
+	done
+}
+
 # reset_state: put the tracing directory in the state in which every test begins.
 # Fails if that is impossible.  (A redirection that fails ends the shell on ":", but
 # not on "true".)
@@ -373,6 +384,7 @@ reset_state() {
 		echo >set_event_notrace_pid || return 1
 	fi
 	reset_options || return 1
+	reset_values || return 1
 	# A test may hit as often as its machine can.
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1
