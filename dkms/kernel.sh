@@ -10,6 +10,9 @@ newest_first="7.3 7.2"
 # Further series, whose kernels have no Rust: rust/own has it.
 without_rust="6.12"
 
+# supported: print the series, such as "7.3, 7.2 and 6.12".
+supported() { echo "$newest_first $without_rust" | sed 's/ /, /g; s/, \([^,]*\)$/ and \1/'; }
+
 # series_of RELEASE: print the tested series that a kernel belongs to, if any.
 series_of() {
 	for number in $newest_first $without_rust; do

@@ -17,12 +17,6 @@ unset RUSTFLAGS RUSTUP_TOOLCHAIN ARCH CROSS_COMPILE LLVM MAKEFLAGS MFLAGS MAKELE
 headers_of() { echo "${FERROPROBE_KDIR:-/lib/modules/$1/build}"; }
 config_of() { echo "$(headers_of "$1")/include/config/auto.conf"; }
 
-# has_metadata TREE: succeeds if it needs no preparation, like one that a user compiled.
-has_metadata() { [ -e "$1/rust/libkernel.rmeta" ]; }
-
-# headers_version RELEASE: print the version of Debian's package, if it is one.
-headers_version() { dpkg-query -W -f '${Version}' "linux-headers-$1" 2>/dev/null || :; }
-
 # cc_of: print the name of the C compiler in $config: "gcc", or one like
 # "x86_64-linux-gnu-gcc-14".
 cc_of() {
