@@ -251,6 +251,8 @@ pub(super) const ROWS: &[ReadyRow] = &[
     ReadyRow::new("sched_prepare_exec", &SCHED_PREPARE_EXEC),
     ReadyRow::new("sched_process_exec", &SCHED_PROCESS_EXEC),
     ReadyRow::new("sched_process_exit", &SCHED_PROCESS_EXIT),
+    // In 6.12 the tracepoint has the task alone.
+    ReadyRow::new("sched_process_exit", &SCHED_PROCESS_FREE),
     ReadyRow::new("sched_process_fork", &SCHED_PROCESS_FORK),
     ReadyRow::new("sched_process_free", &SCHED_PROCESS_FREE),
     ReadyRow::new("sched_process_hang", &SCHED_PROCESS_HANG),

@@ -165,6 +165,8 @@ pub(super) const ROWS: &[ReadyRow] = &[
     ReadyRow::new("hrtimer_cancel", &HRTIMER_CANCEL),
     ReadyRow::new("hrtimer_expire_entry", &HRTIMER_EXPIRE_ENTRY),
     ReadyRow::new("hrtimer_expire_exit", &HRTIMER_CANCEL),
+    // The name of hrtimer_setup in 6.12.
+    ReadyRow::new("hrtimer_init", &HRTIMER_SETUP),
     ReadyRow::new("hrtimer_rearm", &HRTIMER_REARM),
     ReadyRow::new("hrtimer_setup", &HRTIMER_SETUP),
     ReadyRow::new("hrtimer_start", &HRTIMER_START),
