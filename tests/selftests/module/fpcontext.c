@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One function that is called in each kind of context.  Parameter:
+ * One function that is called in each kind of context.  Parameters:
  *
+ *   counts   reads "Y" if the kernel counts how often preemption is disabled
  *   run   writing "task", "irqs", "preempt", "resched", "softirq", "hardirq" or "nmi" calls
  *         fpcontext_hit() there, on top of the writing task: "irqs" with interrupts disabled,
  *         "resched" while another task waits for the processor; EOPNOTSUPP where this machine has
@@ -137,6 +138,9 @@ static int set_run(const char *text, const struct kernel_param *param)
 
 static const struct kernel_param_ops run_ops = { .set = set_run };
 module_param_cb(run, &run_ops, NULL, 0200);
+
+static bool counts = IS_ENABLED(CONFIG_PREEMPT_COUNT);
+module_param(counts, bool, 0444);
 
 static int __init fpcontext_init(void)
 {
