@@ -5,7 +5,7 @@
 //!
 //! `cargo run -p ferroprobe-gen` rewrites the tables in place and the list in `build/`; the tests
 //! of this crate generate the tables again and compare them with what is in the tree, and check
-//! the sources: unsafe code, layers, loops, names.
+//! the sources: unsafe code, layers, loops, names, versions.
 
 pub mod contexts;
 pub mod deferred;
@@ -14,4 +14,5 @@ pub mod loops;
 pub mod machines;
 pub mod type_names;
 pub mod unsafe_code;
+pub mod versions;
 pub mod x86;

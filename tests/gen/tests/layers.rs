@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Dependencies point down, only few files depend on the architecture, and fewer ask in what context
-//! they run. Violations made on purpose are found.
+//! Dependencies point down, only few files depend on the architecture, fewer ask in what context
+//! they run, and none for the kernel's version. Violations made on purpose are found.
 
 use ferroprobe_gen::{
     contexts,
     layers::{faults, graph, graph_of},
-    machines,
+    machines, versions,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -126,5 +126,29 @@ fn an_architecture_in_c_is_found() {
         ("rust/user.c", "#ifdef CONFIG_64BIT\n"),
     ]));
     let all = ["rust/archive.c:1: CONFIG_ARM", "rust/user.h:1: CONFIG_X86"];
+    assert_eq!(found, all);
+}
+
+#[test]
+fn no_file_asks_for_the_version_of_the_kernel() {
+    let sources = versions::sources(&root()).unwrap();
+    assert!(sources.contains_key("rust/own/helpers.c") && sources.contains_key("src/main.rs"));
+    let found = versions::faults(&sources);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_question_for_the_version_of_the_kernel_is_found() {
+    let condition = "\n#if LINUX_VERSION_CODE >= 0x61200\n";
+    let found = versions::faults(&files(&[
+        ("rust/own/helpers.c", condition),
+        ("rust/series/probes/any.c", condition),
+        ("rust/user.c", "if (version < KERNEL_VERSION(6, 12, 0))"),
+        ("src/main.rs", "/// The version of the kernel.\n"),
+    ]));
+    let all = [
+        "rust/own/helpers.c:2: LINUX_VERSION_CODE",
+        "rust/user.c:1: KERNEL_VERSION",
+    ];
     assert_eq!(found, all);
 }

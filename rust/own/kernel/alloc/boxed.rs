@@ -42,12 +42,9 @@ impl<T: ?Sized, A: Allocator> Box<T, A> {
     /// It did, and it was not taken back.
     pub const unsafe fn from_raw(pointer: *mut T) -> Self {
         // SAFETY: The pointer of a box is not null.
+        let pointer = unsafe { NonNull::new_unchecked(pointer) };
         // INVARIANT: By the promise of the caller.
-        Self(
-            unsafe { NonNull::new_unchecked(pointer) },
-            PhantomData,
-            PhantomData,
-        )
+        Self(pointer, PhantomData, PhantomData)
     }
 
     /// Gives the value away.

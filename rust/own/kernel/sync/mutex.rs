@@ -78,7 +78,9 @@ impl<T> Mutex<T> {
     /// Context: process.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         // SAFETY: The lock was initialised by `new`.
-        unsafe { bindings::ferroprobe_mutex_trylock(self.lock.get()) }.then_some(MutexGuard {
+        let is_held = unsafe { bindings::ferroprobe_mutex_trylock(self.lock.get()) };
+        // A guard that is made in vain would release the lock of whoever holds it.
+        is_held.then(|| MutexGuard {
             mutex: self,
             _same_thread: PhantomData,
         })
