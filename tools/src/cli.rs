@@ -3,6 +3,7 @@
 //! The commands and what they are told.
 
 mod pictures;
+mod prepare;
 mod trace;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -253,7 +254,7 @@ fn print(text: &str) -> Result<ExitCode> {
 }
 
 pub(crate) fn run() -> Result<ExitCode> {
-    let (line, rest) = trace::split(std::env::args_os().collect());
+    let (line, rest) = prepare::split(std::env::args_os().collect());
     match Cli::parse_from(line).command {
         Command::Trace(args) => trace::run(args, rest),
         Command::TraceKeeper { path } => {
