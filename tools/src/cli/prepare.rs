@@ -73,7 +73,7 @@ pub(super) fn prepare(
 pub(super) fn split(mut line: Vec<OsString>) -> (Vec<OsString>, Vec<OsString>) {
     let runs = line
         .get(1)
-        .is_some_and(|word| word == "trace");
+        .is_some_and(|word| word == "trace" || word == "top");
     let mut words = line.iter().take_while(|word| *word != "--");
     let at = words.position(|word| word == "-c" || word == "--command");
     let rest = match at {
@@ -109,6 +109,7 @@ mod tests {
             ("f trace x --json -c ls", "f trace x --json -c ls", ""),
             ("f trace x -c", "f trace x -c", ""),
             ("f trace -- x -c ls -l", "f trace -- x -c ls -l", ""),
+            ("f top calls -c ls -l", "f top calls -c ls", "-l"),
             ("f define x -c ls -l", "f define x -c ls -l", ""),
         ] {
             assert_eq!(split_text(text), (line.into(), rest.into()));

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The terminal: its screen and its keys.
+
+use super::state::Key;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    disable_raw_mode, enable_raw_mode, EnterAlternateScreen, LeaveAlternateScreen,
+};
+use ratatui::{Frame, Terminal};
+use std::io::{self, Stdout};
+use std::time::Duration;
+
+/// A terminal that shows a screen. It is as it was when this is dropped.
+pub struct Screened {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+/// What comes from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// A key.
+    Key(Key),
+    /// It has another size.
+    Resized,
+    /// Nothing.
+    Nothing,
+}
+
+impl Screened {
+    /// Takes the terminal of the standard output.
+    pub fn new() -> io::Result<Self> {
+        enable_raw_mode()?;
+        let begun = execute!(io::stdout(), EnterAlternateScreen);
+        let terminal = begun.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        match terminal {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws a screen.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(draw)?;
+        Ok(())
+    }
+
+    /// Its lines.
+    pub fn height(&self) -> u16 {
+        self.terminal.size().map_or(0, |size| size.height)
+    }
+
+    /// Waits for a key, at most as long as told.
+    pub fn input(&self, longest: Duration) -> io::Result<Input> {
+        if !event::poll(longest)? {
+            return Ok(Input::Nothing);
+        }
+        Ok(match event::read()? {
+            Event::Key(event) => key(event).map_or(Input::Nothing, Input::Key),
+            Event::Resize(..) => Input::Resized,
+            _ => Input::Nothing,
+        })
+    }
+}
+
+impl Drop for Screened {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// It fails only where there is no terminal any more.
+fn give_back() {
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+fn key(event: KeyEvent) -> Option<Key> {
+    if event.kind == KeyEventKind::Release {
+        return None;
+    }
+    let has_control = event.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match event.code {
+        KeyCode::Char('c' | 'd') if has_control => Key::Interrupt,
+        KeyCode::Char(_) if has_control => return None,
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_what_the_state_knows() {
+        let pressed = |code, modifiers| key(KeyEvent::new(code, modifiers));
+        let none = KeyModifiers::NONE;
+        assert_eq!(pressed(KeyCode::Char('c'), none), Some(Key::Char('c')));
+        let control = KeyModifiers::CONTROL;
+        assert_eq!(pressed(KeyCode::Char('c'), control), Some(Key::Interrupt));
+        assert_eq!(pressed(KeyCode::Char('q'), control), None);
+        assert_eq!(pressed(KeyCode::F(1), none), None);
+    }
+}
