@@ -6,7 +6,7 @@ use super::board::{Board, Look};
 use super::kernel::Kernel;
 use super::save;
 use super::screen::{self, Screen};
-use super::state::{Effect, Key, State};
+use super::state::{Effect, State};
 use super::terminal::{Input, Screened};
 use super::{code_of, Wanted};
 use crate::error::Result;
@@ -48,6 +48,7 @@ pub fn run(
     };
     let begin = Instant::now();
     let mut terminal = Screened::new()?;
+    let mut size = terminal.size();
     let mut due = begin + FIRST;
     // A view that is new is read also while the numbers stand still.
     let mut is_new = true;
@@ -75,11 +76,17 @@ pub fn run(
             let _ = terminal.draw(|frame| screen.draw(frame, &state, board));
             is_changed = false;
         }
-        let Some(key) = wait(&terminal, &mut is_changed)? else {
-            continue;
+        let key = match terminal.input(waker, LOOK)? {
+            Input::Gone => return Ok(code_of(SIGHUP)),
+            Input::Nothing => {
+                let former = std::mem::replace(&mut size, terminal.size());
+                is_changed |= former != size;
+                continue;
+            }
+            Input::Key(key) => key,
         };
         is_changed = true;
-        match state.press(key, board, screen::page(terminal.height())) {
+        match state.press(key, board, screen::page(size.1)) {
             Effect::None => {}
             Effect::Quit => return Ok(0),
             Effect::Save => state.message = Some(saved(&state, board, wanted)),
@@ -92,18 +99,6 @@ pub fn run(
             }
         }
     }
-}
-
-/// Waits for a key for a while.
-fn wait(terminal: &Screened, is_changed: &mut bool) -> Result<Option<Key>> {
-    match terminal.input(LOOK) {
-        Ok(Input::Key(key)) => return Ok(Some(key)),
-        Ok(Input::Resized) => *is_changed = true,
-        Ok(Input::Nothing) => {}
-        // Without a terminal there are no keys; the signal says so.
-        Err(_) => std::thread::sleep(LOOK),
-    }
-    Ok(None)
 }
 
 /// Saves what is shown, and says where.

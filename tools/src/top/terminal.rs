@@ -3,6 +3,7 @@
 //! The terminal: its screen and its keys.
 
 use super::state::Key;
+use crate::trace::follow::Waker;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -11,6 +12,7 @@ use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode, EnterAlternateScreen, LeaveAlternateScreen,
 };
 use ratatui::{Frame, Terminal};
+use rustix::event::PollFlags;
 use std::io::{self, Stdout};
 use std::time::Duration;
 
@@ -24,8 +26,8 @@ pub struct Screened {
 pub enum Input {
     /// A key.
     Key(Key),
-    /// It has another size.
-    Resized,
+    /// The terminal is gone.
+    Gone,
     /// Nothing.
     Nothing,
 }
@@ -51,19 +53,24 @@ impl Screened {
         Ok(())
     }
 
-    /// Its lines.
-    pub fn height(&self) -> u16 {
-        self.terminal.size().map_or(0, |size| size.height)
+    /// Its columns and lines.
+    pub fn size(&self) -> (u16, u16) {
+        let size = self.terminal.size();
+        size.map_or((0, 0), |size| (size.width, size.height))
     }
 
-    /// Waits for a key, at most as long as told.
-    pub fn input(&self, longest: Duration) -> io::Result<Input> {
-        if !event::poll(longest)? {
+    /// Waits for a key or a signal, at most as long as told. The library would read a terminal that
+    /// is gone for ever: it is asked only where there is something to read.
+    pub fn input(&self, waker: &Waker, longest: Duration) -> io::Result<Input> {
+        let ready = waker.wait_for(&io::stdin(), longest)?;
+        if ready.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Ok(Input::Gone);
+        }
+        if !ready.contains(PollFlags::IN) || !event::poll(Duration::ZERO)? {
             return Ok(Input::Nothing);
         }
         Ok(match event::read()? {
             Event::Key(event) => key(event).map_or(Input::Nothing, Input::Key),
-            Event::Resize(..) => Input::Resized,
             _ => Input::Nothing,
         })
     }
