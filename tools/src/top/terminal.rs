@@ -13,12 +13,15 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::{Frame, Terminal};
 use rustix::event::PollFlags;
+use std::collections::VecDeque;
 use std::io::{self, Stdout};
 use std::time::Duration;
 
 /// A terminal that shows a screen. It is as it was when this is dropped.
 pub struct Screened {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// What was read and is not yet returned: several keys may come at once.
+    events: VecDeque<Event>,
 }
 
 /// What comes from it.
@@ -39,7 +42,10 @@ impl Screened {
         let begun = execute!(io::stdout(), EnterAlternateScreen);
         let terminal = begun.and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => Ok(Self {
+                terminal,
+                events: VecDeque::new(),
+            }),
             Err(error) => {
                 give_back();
                 Err(error)
@@ -60,17 +66,19 @@ impl Screened {
     }
 
     /// Waits for a key or a signal, at most as long as told. The library would read a terminal that
-    /// is gone for ever: it is asked only where there is something to read.
-    pub fn input(&self, waker: &Waker, longest: Duration) -> io::Result<Input> {
-        let ready = waker.wait_for(&io::stdin(), longest)?;
-        if ready.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-            return Ok(Input::Gone);
+    /// is gone for ever: it is asked only where there is something to read, and then for all of it.
+    pub fn input(&mut self, waker: &Waker, longest: Duration) -> io::Result<Input> {
+        if self.events.is_empty() {
+            let ready = waker.wait_for(&io::stdin(), longest)?;
+            if ready.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+                return Ok(Input::Gone);
+            }
+            while ready.contains(PollFlags::IN) && event::poll(Duration::ZERO)? {
+                self.events.push_back(event::read()?);
+            }
         }
-        if !ready.contains(PollFlags::IN) || !event::poll(Duration::ZERO)? {
-            return Ok(Input::Nothing);
-        }
-        Ok(match event::read()? {
-            Event::Key(event) => key(event).map_or(Input::Nothing, Input::Key),
+        Ok(match self.events.pop_front() {
+            Some(Event::Key(event)) => key(event).map_or(Input::Nothing, Input::Key),
             _ => Input::Nothing,
         })
     }
