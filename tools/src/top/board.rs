@@ -103,7 +103,10 @@ impl Board {
                     false => Column::Rate,
                 };
                 let rows = meter.rows(column, look.reverse, &look.filter);
-                Sheet::of_rows(kind, columns, meter, &rows)
+                let mut sheet = Sheet::of_rows(kind, columns, meter, &rows);
+                // What it is sorted by is seen.
+                sheet.keep(column);
+                sheet
             }
             _ => Sheet::default(),
         }
@@ -204,6 +207,19 @@ pub(crate) mod tests {
         assert!(board
             .text(1, &Look::default(), None, 9)
             .ends_with("5 hits missed\n"));
+    }
+
+    #[test]
+    fn what_a_view_is_sorted_by_is_seen() {
+        let board = board();
+        for (column, is_seen) in [(Column::Longest, true), (Column::Rate, false)] {
+            let look = Look {
+                column,
+                ..Look::default()
+            };
+            let text = board.text(0, &look, Some(40), 9);
+            assert_eq!(text.contains("MAX"), is_seen, "{text}");
+        }
     }
 
     #[test]

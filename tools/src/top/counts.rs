@@ -147,10 +147,12 @@ fn show(text: &str, shown: Shown, label: &str) -> String {
             Some((comm, pid)) => format!("{comm}-{pid}"),
             None => text.into(),
         },
-        Shown::Call => {
-            let name = bracketed(text).map_or(text, |(name, _)| name);
-            name.strip_prefix("sys_").unwrap_or(name).into()
-        }
+        Shown::Call => match bracketed(text) {
+            // The kernel has no name for it.
+            Some(("unknown_syscall", number)) => format!("call {number}"),
+            Some((name, _)) => name.strip_prefix("sys_").unwrap_or(name).into(),
+            None => text.into(),
+        },
         Shown::Symbol => match text.split_once("] ") {
             Some((_, name)) if !name.trim().is_empty() => name.trim().into(),
             _ => text.trim_matches(['[', ']']).into(),
@@ -302,7 +304,7 @@ Totals:
     fn keys_are_for_people() {
         for (text, shown, expected) in [
             ("sys_read                      [  0]", Shown::Call, "read"),
-            ("unknown_syscall [  999]", Shown::Call, "unknown_syscall"),
+            ("unknown_syscall [  999]", Shown::Call, "call 999"),
             (
                 "[ffffa0d4e759d068] vfs_read       ",
                 Shown::Symbol,

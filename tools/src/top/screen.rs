@@ -19,7 +19,7 @@ const OTHERS: u16 = 5;
 const HELP: [&str; 4] = [
     "q quit  Tab 1-9 view  <> sort  r reverse  / filter  p pause  s save  arrows scroll",
     "q quit  Tab view  <> sort  r reverse  / filter  p pause  s save",
-    "q quit Tab view <> r sort / p pause s",
+    "q quit Tab view <> sort / filter p pause",
     "q Tab <> r / p s",
 ];
 
@@ -245,7 +245,7 @@ mod tests {
         ];
         assert_eq!(lines[..5], expected);
         assert_eq!(lines[10], "missing: 5 hits missed");
-        assert_eq!(lines[11], "q quit Tab view <> r sort / p pause s");
+        assert_eq!(lines[11], "q quit Tab view <> sort / filter p pause");
     }
 
     #[test]

@@ -11,6 +11,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The least columns of the last cell, before another one is left out for it.
 const LAST: usize = 14;
 
+/// The same where there is an error behind a name.
+const LAST_ERROR: usize = 24;
+
 /// Columns of the longest bar.
 const BAR: usize = 50;
 
@@ -34,6 +37,8 @@ pub struct Sheet {
     pub heads: Vec<Head>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
+    /// The least columns of the last cell.
+    least: usize,
     /// How long the bar of each row is, of the longest, if the last cell is one.
     pub bars: Option<Vec<f64>>,
 }
@@ -75,6 +80,10 @@ impl Sheet {
         });
         let mut sheet = Self {
             rows: cells.collect(),
+            least: match view {
+                View::Errors => LAST_ERROR,
+                _ => LAST,
+            },
             ..Self::default()
         };
         if let View::Bars(_) = view {
@@ -129,7 +138,17 @@ impl Sheet {
                 head("VALUES", true, 0),
             ],
             rows: hits.iter().map(row).collect(),
+            least: LAST,
             bars: None,
+        }
+    }
+
+    /// Has a column left out as late as that of the rates.
+    pub fn keep(&mut self, column: Column) {
+        for head in &mut self.heads {
+            if head.column == Some(column) {
+                head.rank = head.rank.min(1);
+            }
         }
     }
 
@@ -152,7 +171,7 @@ impl Sheet {
             let before = columns.split_last().map_or(&[][..], |(_, before)| before);
             before.iter().map(|(_, width)| width + 2).sum()
         };
-        while fixed(&columns) + LAST.min(width) > width {
+        while fixed(&columns) + self.least.min(width) > width {
             let rank = |at: &(usize, usize)| self.heads[at.0].rank;
             let dropped = (0..columns.len()).max_by_key(|at| rank(&columns[*at]));
             match dropped.filter(|at| rank(&columns[*at]) > 0) {

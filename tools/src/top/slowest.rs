@@ -2,6 +2,8 @@
 
 //! The hits that took longest. The kernel is told from which duration on it has to record.
 
+use std::collections::HashMap;
+
 /// How many are kept.
 const KEPT: usize = 100;
 
@@ -16,6 +18,8 @@ pub struct Hit {
     pub task: String,
     /// What was hit.
     pub name: String,
+    /// The number of the system call, as long as its name is not known.
+    pub call: Option<i64>,
     /// What else was recorded.
     pub values: String,
 }
@@ -37,6 +41,16 @@ impl Slowest {
             .partition_point(|other| other.duration >= hit.duration);
         self.hits.insert(at, hit);
         self.hits.truncate(KEPT);
+    }
+
+    /// Gives system calls their names, by their numbers.
+    pub fn name(&mut self, names: &HashMap<i64, String>) {
+        for hit in &mut self.hits {
+            if let Some(name) = hit.call.and_then(|call| names.get(&call)) {
+                hit.name.clone_from(name);
+                hit.call = None;
+            }
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -70,6 +84,7 @@ pub(crate) mod tests {
             time: 1_500_000_000,
             task: "sh-7".into(),
             name: name.into(),
+            call: None,
             values: "ret=-ENOENT".into(),
         }
     }
@@ -86,6 +101,24 @@ pub(crate) mod tests {
         assert_eq!(durations, (900..1000).rev().collect::<Vec<u64>>());
         slowest.offer(hit(900, "late"));
         assert_eq!(slowest.hits("LATE").len(), 0);
+    }
+
+    #[test]
+    fn calls_are_named_when_their_names_are_known() {
+        let mut slowest = Slowest::default();
+        for call in [61, 999] {
+            slowest.offer(Hit {
+                call: Some(call),
+                ..hit(7, &format!("call {call}"))
+            });
+        }
+        slowest.name(&HashMap::from([(61, "wait4".into())]));
+        let names: Vec<&str> = slowest
+            .hits("")
+            .iter()
+            .map(|hit| hit.name.as_str())
+            .collect();
+        assert_eq!(names, ["wait4", "call 999"]);
     }
 
     #[test]
