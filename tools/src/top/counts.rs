@@ -149,7 +149,7 @@ fn show(text: &str, shown: Shown, label: &str) -> String {
         },
         Shown::Call => match bracketed(text) {
             // The kernel has no name for it.
-            Some(("unknown_syscall", number)) => format!("call {number}"),
+            Some(("unknown_syscall", number)) => format!("call {}", signed(number)),
             Some((name, _)) => name.strip_prefix("sys_").unwrap_or(name).into(),
             None => text.into(),
         },
@@ -173,6 +173,14 @@ fn show(text: &str, shown: Shown, label: &str) -> String {
 /// The two numbers of a disk.
 pub fn device(number: u32) -> String {
     format!("{}:{}", number >> 20, number & 0xf_ffff)
+}
+
+/// A number that the kernel shows without its sign.
+fn signed(number: &str) -> String {
+    match number.parse::<u64>() {
+        Ok(number) => i64::from_ne_bytes(number.to_ne_bytes()).to_string(),
+        Err(_) => number.into(),
+    }
 }
 
 /// `NAME [ NUMBER]`.
@@ -305,6 +313,11 @@ Totals:
         for (text, shown, expected) in [
             ("sys_read                      [  0]", Shown::Call, "read"),
             ("unknown_syscall [  999]", Shown::Call, "call 999"),
+            (
+                "unknown_syscall [18446744073709551615]",
+                Shown::Call,
+                "call -1",
+            ),
             (
                 "[ffffa0d4e759d068] vfs_read       ",
                 Shown::Symbol,
