@@ -3,6 +3,8 @@
 //! The commands and what they are told.
 
 mod pictures;
+mod prepare;
+mod top;
 mod trace;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -38,6 +40,8 @@ struct Cli {
 enum Command {
     /// Trace: define, enable and follow, and leave nothing behind
     Trace(trace::TraceArgs),
+    /// Count: a live view of what is hit most, takes longest or fails
+    Top(top::TopArgs),
     /// Show a function or a file, with a number before each line that can be probed
     Lines {
         #[command(flatten)]
@@ -253,9 +257,10 @@ fn print(text: &str) -> Result<ExitCode> {
 }
 
 pub(crate) fn run() -> Result<ExitCode> {
-    let (line, rest) = trace::split(std::env::args_os().collect());
+    let (line, rest) = prepare::split(std::env::args_os().collect());
     match Cli::parse_from(line).command {
         Command::Trace(args) => trace::run(args, rest),
+        Command::Top(args) => top::run(args, rest),
         Command::TraceKeeper { path } => {
             instance::keep(&path)?;
             Ok(ExitCode::SUCCESS)

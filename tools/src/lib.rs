@@ -31,6 +31,7 @@ pub mod session;
 pub mod stream;
 pub mod symbols;
 pub mod target;
+pub mod top;
 pub mod trace;
 pub mod tree;
 pub mod types;

@@ -15,6 +15,7 @@
 //! end.
 
 pub mod appending;
+pub mod armed;
 pub mod command;
 pub mod definition;
 pub mod directory;
@@ -34,43 +35,20 @@ pub mod units;
 pub mod value;
 
 use crate::error::Result;
+use armed::Armed;
+pub use armed::{Program, Request};
 use command::Started;
 use directory::Directory;
 use follow::{Reader, Waker};
-use instance::Instance;
-use losses::Hits;
 use output::{Output, Taken};
 use plan::Plan;
 use refused::Refused;
 use rustix::process::Signal;
 use signal_hook::consts::signal::{SIGHUP, SIGINT};
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether all tasks have ended.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// What is asked for.
-#[derive(Debug, Default)]
-pub struct Request {
-    /// The directory, if it is given.
-    pub directory: Option<PathBuf>,
-    /// The processes whose hits count; all if there are none.
-    pub pids: Vec<u32>,
-    /// The command to run.
-    pub command: Vec<OsString>,
-    /// How long.
-    pub time: Option<Duration>,
-    /// Whether a stack follows each record.
-    pub stack: bool,
-    /// KiB of the buffer of each CPU.
-    pub buffer: Option<u64>,
-}
-
-/// How this program is started as another process, with a hidden command.
-pub type Program<'a> = &'a dyn Fn(&str) -> Result<Command>;
 
 /// How a session ended.
 #[derive(Debug)]
@@ -89,69 +67,30 @@ pub fn run(
     output: &mut Output,
 ) -> Result<Outcome> {
     let mut waker = Waker::new()?;
-    let directory = Directory::find(request.directory.as_deref())?;
-    let mut owner = directory.owner()?;
-    let mut refused = plan.find_events(&directory);
-    let plan = &*plan;
-    refused.extend(setup::define(&directory, &mut owner, plan));
-    if !refused.is_empty() {
-        return Ok(Outcome::Refused(refused));
-    }
-    output.say_all(setup::waiting(&directory, plan));
-    let instance = Instance::new(&directory, program("trace-keeper")?)?;
-    let files = instance.directory();
-    if let Some(kilobytes) = request.buffer {
-        files.set("buffer_size_kb", &kilobytes.to_string())?;
-    }
-    if request.stack {
-        files.set("options/stacktrace", "1")?;
-    }
-    let formats = match setup::filter(files, plan) {
-        Ok(formats) => formats,
+    let mut say = |texts| output.say_all(texts);
+    let mut armed = match Armed::new(request, plan, program, &mut say)? {
+        Ok(armed) => armed,
         Err(refused) => return Ok(Outcome::Refused(refused)),
     };
-    let mut reader = Reader::open(&files.path("trace_json"))?;
-    let command = match request.command.as_slice() {
-        [] => None,
-        words => Some(Started::new(program("trace-gate")?, words)?),
-    };
-    let mut pids = request.pids.clone();
-    pids.extend(command.as_ref().map(Started::pid));
-    output.say_all(setup::follow_tasks(files, &pids)?);
-    setup::leave_out_own(files)?;
-    let begin = setup::mark(files, &mut reader);
+    let plan = &*plan;
+    setup::enable(&armed.files, plan)?;
+    output.begin(plan, std::mem::take(&mut armed.formats), armed.begin);
     let mut session = Session {
-        files,
+        files: &armed.files,
         waker: &mut waker,
-        reader: &mut reader,
-        command,
+        reader: &mut armed.reader,
+        command: armed.command.take(),
         ends_with_tasks: !request.pids.is_empty() && request.command.is_empty(),
         interrupts: 0,
     };
-    let followed = match setup::enable(files, plan) {
-        Ok(()) => {
-            output.begin(plan, formats, begin);
-            session.follow(request, output)
-        }
-        Err(refusal) => Err(refusal),
-    };
+    let followed = session.follow(request, output);
     session.command.take();
     let code = followed?;
-    let hits = report(&directory, files, plan, output);
-    drop((reader, owner));
-    drop(instance);
+    output.lost(setup::lost(&armed.files));
+    let hits = armed.hits(plan);
+    drop(armed);
     output.end(plan, hits);
     Ok(Outcome::Ended(code))
-}
-
-/// What happened to the hits of each event.
-fn report(directory: &Directory, files: &Directory, plan: &Plan, output: &mut Output) -> Vec<Hits> {
-    let stats = directory.read("kprobe_stats").unwrap_or_default();
-    output.lost(setup::lost(files));
-    let events = plan.events.iter();
-    events
-        .map(|event| losses::hits(&stats, &event.event()))
-        .collect()
 }
 
 /// What is followed.

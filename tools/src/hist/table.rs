@@ -26,7 +26,7 @@ pub enum Key {
 
 impl Key {
     /// What a `hist` file shows.
-    fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim();
         if text == "< 0" {
             return Self::BelowZero;

@@ -12,6 +12,7 @@ use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -155,6 +156,22 @@ impl Waker {
         let longest = Timespec::try_from(longest).map_err(|_| io::ErrorKind::InvalidInput)?;
         match poll(&mut files, Some(&longest)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Waker {
+    /// Waits for a terminal or signals, at most as long as told. Returns what is of the terminal.
+    pub fn wait_for(&self, terminal: &impl AsFd, longest: Duration) -> io::Result<PollFlags> {
+        let mut files = [
+            PollFd::new(terminal, PollFlags::IN),
+            PollFd::new(&self.signals, PollFlags::IN),
+        ];
+        let longest = Timespec::try_from(longest).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match poll(&mut files, Some(&longest)) {
+            Ok(_) => Ok(files[0].revents()),
+            Err(rustix::io::Errno::INTR) => Ok(PollFlags::empty()),
             Err(error) => Err(error.into()),
         }
     }

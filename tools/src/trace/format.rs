@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 /// How fields are, by their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Format {
+    names: Vec<String>,
     texts: HashSet<String>,
     hexadecimal: HashSet<String>,
     decimal: HashSet<String>,
@@ -25,6 +26,7 @@ impl Format {
                 let (kind, name) = field.rsplit_once(' ').unwrap_or(("", field));
                 let is_array = name.contains('[');
                 let name = name.split('[').next().unwrap_or(name);
+                format.names.push(name.into());
                 let number = integer(&columns.map(str::trim).collect::<Vec<_>>());
                 if let Some(number) = number.filter(|_| !is_array) {
                     format.types.insert(name.into(), number);
@@ -52,6 +54,28 @@ impl Format {
                 self.decimal.insert(name.into());
             }
         }
+    }
+
+    /// The fields, in their order, without those of all events and of the probe.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let own = |name: &&str| !name.starts_with("common_") && !name.starts_with("__");
+        self.names.iter().map(String::as_str).filter(own)
+    }
+
+    /// Whether there is such a field.
+    pub fn has(&self, field: &str) -> bool {
+        self.names.iter().any(|name| name == field)
+    }
+
+    /// Whether a field is one number.
+    pub fn is_number(&self, field: &str) -> bool {
+        self.types.contains_key(field)
+    }
+
+    /// Whether a field is a number that may be below zero.
+    pub fn is_signed(&self, field: &str) -> bool {
+        let number = self.types.get(field);
+        number.is_some_and(|number| number.starts_with('s'))
     }
 
     /// Whether a field has text.

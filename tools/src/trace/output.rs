@@ -223,13 +223,7 @@ impl Output {
     /// Whether somebody may read what is written. Of a pipe and of a terminal this is known without
     /// writing.
     pub fn is_read(&self) -> bool {
-        if self.file.is_some() {
-            return true;
-        }
-        let stdout = io::stdout();
-        let mut files = [PollFd::new(&stdout, PollFlags::empty())];
-        let _ = poll(&mut files, Some(&Timespec::default()));
-        !files[0].revents().contains(PollFlags::ERR)
+        self.file.is_some() || stdout_is_read()
     }
 
     /// Writes what waits for something that will not come any more.
@@ -354,6 +348,14 @@ impl Shown {
             None => Kind::Plain,
         }
     }
+}
+
+/// Whether somebody may read the standard output.
+pub fn stdout_is_read() -> bool {
+    let stdout = io::stdout();
+    let mut files = [PollFd::new(&stdout, PollFlags::empty())];
+    let _ = poll(&mut files, Some(&Timespec::default()));
+    !files[0].revents().contains(PollFlags::ERR)
 }
 
 /// Records that wait for their stacks.

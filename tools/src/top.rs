@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `ferroprobe top`: counts and rates, live.
+//!
+//! Its definitions and its instance are private, as those of `ferroprobe trace`, see
+//! [`crate::trace`]. The kernel counts, in histograms of the instance; what is read of them becomes
+//! rows with rates, and these a screen or a table:
+//!
+//! * [`source`]: what is counted; [`view`]: by what, and the histograms for that;
+//! * [`counts`], [`rows`], [`slowest`], [`board`]: what is known, without where it comes from;
+//! * [`sheet`]: how it is text; [`state`], [`screen`]: what the user sees of it, and keys;
+//! * [`kernel`]: what is written to and read from the directory;
+//! * [`live`], [`plain`], [`terminal`], [`save`]: what the user gets.
+
+pub mod board;
+pub mod counts;
+pub mod kernel;
+pub mod live;
+pub mod plain;
+pub mod rows;
+pub mod save;
+pub mod screen;
+pub mod sheet;
+pub mod slowest;
+pub mod source;
+pub mod state;
+pub mod terminal;
+pub mod view;
+
+use crate::error::Result;
+use crate::trace::armed::{Armed, Program, Request};
+use crate::trace::follow::Waker;
+use crate::trace::plan::Plan;
+use crate::trace::Outcome;
+use board::Board;
+use kernel::Kernel;
+use rows::Column;
+use signal_hook::consts::signal::SIGINT;
+use source::Source;
+use std::time::Duration;
+
+/// How it is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What is counted, as the user has written it.
+    pub title: String,
+    /// The views, by their names.
+    pub by: Vec<String>,
+    /// What rows are sorted by.
+    pub sort: Column,
+    /// The least first.
+    pub reverse: bool,
+    /// What rows must have.
+    pub filter: String,
+    /// The time between two readings.
+    pub every: Duration,
+    /// How long.
+    pub time: Option<Duration>,
+    /// One table of all the time.
+    pub once: bool,
+    /// Rows of a table.
+    pub rows: usize,
+    /// Columns of a table, if they are limited.
+    pub width: Option<usize>,
+    /// Whether there is a screen.
+    pub is_live: bool,
+    /// Whether it has colours.
+    pub has_colours: bool,
+}
+
+/// The exit status after a signal. Ctrl-C is the usual end.
+fn code_of(signal: i32) -> u8 {
+    match signal {
+        SIGINT => 0,
+        signal => u8::try_from(128 + signal).unwrap_or(1),
+    }
+}
+
+/// Counts and shows.
+pub fn run(
+    wanted: &Wanted,
+    request: &Request,
+    source: &Source,
+    plan: &mut Plan,
+    program: Program<'_>,
+) -> Result<Outcome> {
+    let mut waker = Waker::new()?;
+    let mut say = |texts: Vec<String>| {
+        for text in texts {
+            eprintln!("ferroprobe: {text}");
+        }
+    };
+    let mut armed = match Armed::new(request, plan, program, &mut say)? {
+        Ok(armed) => armed,
+        Err(refused) => return Ok(Outcome::Refused(refused)),
+    };
+    let mut kernel = Kernel::new(source, plan, &mut armed);
+    let mut board = Board::new(&kernel.subjects);
+    let views = wanted.by.iter().map(|name| board.find(name));
+    let views = views.collect::<Result<Vec<usize>>>()?;
+    for view in views.iter().filter_map(|view| board.views.get(*view)) {
+        kernel.show(view)?;
+    }
+    let code = match wanted.is_live {
+        true => {
+            let view = views.first().copied().unwrap_or(0);
+            live::run(wanted, view, &mut kernel, &mut board, &mut waker)
+        }
+        false => plain::run(wanted, &views, &mut kernel, &mut board, &mut waker),
+    };
+    Ok(Outcome::Ended(code?))
+}
