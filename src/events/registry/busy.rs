@@ -173,9 +173,9 @@ fn is_used(probe: &Probe) -> bool {
 /// The events that would be removed, according to `goes`, although a remaining probe is attached to
 /// them.
 pub(super) struct AttachedTo<'a, P> {
-    /// Those of all probes that are still to be looked at.
+    /// The probes that are still to be looked at.
     probes: P,
-    /// Those of the last probe.
+    /// The attachments of the last probe.
     attachments: slice::Iter<'a, Attachment>,
     goes: &'a dyn Fn(&Event) -> bool,
 }
