@@ -22,10 +22,12 @@ program() {
 # floor_module: compile $out/floor/fpfloor.ko, the module whose probe does nothing.
 floor_module() {
 	local args
-	mkdir -p "$out/floor"
+	# By links, as not every kernel can compile into another folder than that of the sources.
+	remove "$out/floor"
+	cp -rs "$top/tests/bench/module" "$out/floor"
 	mapfile -t args < <(kbuild_args "$arch" "$kernel")
-	"$top/qemu/in-toolbox" make -C "$kernel/build" "${args[@]}" "M=$top/tests/bench/module" \
-		"MO=$out/floor" modules >"$out/floor/make.log" 2>&1 ||
+	"$top/qemu/in-toolbox" make -C "$kernel/build" "${args[@]}" "M=$out/floor" \
+		modules >"$out/floor/make.log" 2>&1 ||
 		die "the module of the floor does not compile for $release (log: $out/floor/make.log)"
 }
 

@@ -55,7 +55,8 @@ static void notrace ends(struct fprobe *fprobe, unsigned long site, unsigned lon
 {
 }
 
-static struct fprobe exits = { .exit_handler = ends };
+/* The registers, which are not used, have another type in older series. */
+static struct fprobe exits = { .exit_handler = (fprobe_exit_cb)ends };
 
 static struct ftrace_ops ops = { .func = entered };
 
@@ -107,7 +108,7 @@ static int __init fpfloor_init(void)
 	}
 	if (followed) {
 		if (words)
-			exits.entry_handler = begins;
+			exits.entry_handler = (fprobe_entry_cb)begins;
 		exits.entry_data_size = words * sizeof(long);
 		return register_fprobe_ips(&exits, &followed, 1);
 	}
