@@ -33,7 +33,7 @@
 static atomic_t entering = ATOMIC_INIT(0);
 static atomic_t entered = ATOMIC_INIT(0);
 
-/* The task that makes the entries of a directory, with the nodes lock held. */
+/* The task that makes an entry, with the nodes lock held. */
 static struct task_struct *making;
 
 /* The operations of debugfs, of a directory that is not filled yet, and of a filled directory. */
@@ -55,14 +55,12 @@ static int fill(struct inode *inode)
 	if (failed)
 		return failed;
 	dir->entered = true;
-	WRITE_ONCE(making, current);
 	xa_for_each(&dir->entries, number, node) {
 		if (!node->dentry)
 			failed = ferroprobe_debugfs_show(node);
 		if (failed)
 			break;
 	}
-	WRITE_ONCE(making, NULL);
 	if (failed)
 		return failed;
 	WRITE_ONCE(inode->i_op, &filled);
@@ -148,6 +146,7 @@ int ferroprobe_debugfs_show(struct ferroprobe_node *node)
 
 	if (dir && !dir->entered)
 		return 0;
+	WRITE_ONCE(making, current);
 	if (node->is_file)
 		dentry = debugfs_create_file_unsafe(node->name, node->mode, parent, node,
 						    node->operations);
@@ -155,6 +154,7 @@ int ferroprobe_debugfs_show(struct ferroprobe_node *node)
 		dentry = create_late_dir(node->name, parent);
 	else
 		dentry = debugfs_create_dir(node->name, parent);
+	WRITE_ONCE(making, NULL);
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry);
 	node->dentry = dentry;
