@@ -22,7 +22,7 @@ program() {
 # floor_module: compile $out/floor/fpfloor.ko, the module whose probe does nothing.
 floor_module() {
 	local args
-	# By links, as not every kernel can compile into another folder than that of the sources.
+	# Links to the sources, as some kernels compile only in the folder of the sources.
 	remove "$out/floor"
 	cp -rs "$top/tests/bench/module" "$out/floor"
 	mapfile -t args < <(kbuild_args "$arch" "$kernel")

@@ -15,7 +15,7 @@ const PLACE: &str = "rust/series/";
 /// What tells versions apart.
 const WORDS: [&str; 2] = ["LINUX_VERSION_CODE", "KERNEL_VERSION"];
 
-/// All sources of the module below `root`, with those of its own crates.
+/// All sources of the module below `root`, its own crates included.
 ///
 /// # Errors
 ///
