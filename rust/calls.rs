@@ -54,7 +54,7 @@ ask_nothing! {
 
     fn extra::ferroprobe_counter_hertz() -> u64;
     fn extra::ferroprobe_strip_code(pointer: u64) -> u64;
-    fn extra::ferroprobe_stack_learn(trampoline: u64);
+    fn extra::ferroprobe_stack_forget();
     fn extra::ferroprobe_local_clock() -> u64;
     fn extra::ferroprobe_uptime() -> u64;
     fn extra::ferroprobe_watch_sleep();

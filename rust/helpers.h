@@ -265,8 +265,23 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size);
  * For the current task in user space, by frame pointers; 0 if it has no user space.  Never marked.
  */
 u32 ferroprobe_stack_of_user(void *to, u32 room);
-/* Sets the address to which functions return while a kretprobe follows them. */
-void ferroprobe_stack_learn(u64 trampoline);
+/* Addresses of symbols that walking a stack needs; 0 where the kernel has none. */
+struct ferroprobe_stack_symbols {
+	/* Where functions return to while a kretprobe or the function graph tracer follows them. */
+	u64 trampoline;
+	u64 graph_return;
+	/* The kernel's code, and the code of its start. */
+	u64 text;
+	u64 text_end;
+	u64 start;
+	u64 start_end;
+	/* The list of modules. */
+	u64 modules;
+};
+/* To be called before stacks are walked; once more does no harm. */
+void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols);
+/* Forgets what was learned about the code of modules: one comes or goes. */
+void ferroprobe_stack_forget(void);
 
 /*
  * Returns 0, -ENOENT if the kernel has no tracepoints, or -EOPNOTSUPP if CFI forbids our probes and

@@ -5,7 +5,7 @@
 //!
 //! C header: [`include/linux/module.h`](srctree/include/linux/module.h)
 
-use super::{bindings as extra, context::cond_resched, symbol};
+use super::{bindings as extra, context::cond_resched, stack, symbol};
 use core::{
     marker::{PhantomData, PhantomPinned},
     ops::Range,
@@ -283,6 +283,9 @@ impl<T: OnModules> ModuleNotifier<T> {
         const COMING: c_ulong = bindings::module_state_MODULE_STATE_COMING as c_ulong;
         const LIVE: c_ulong = bindings::module_state_MODULE_STATE_LIVE as c_ulong;
         const GOING: c_ulong = bindings::module_state_MODULE_STATE_GOING as c_ulong;
+        if matches!(action, COMING | GOING) {
+            stack::forget_modules();
+        }
         match action {
             COMING => this.handler.coming(name, &memory),
             LIVE => this.handler.live(name, &memory),

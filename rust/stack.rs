@@ -182,6 +182,24 @@ pub fn save_user<'a>(out: impl Into<FrameRoom<'a>>) {
 ///
 /// Context: process, may sleep.
 pub fn prepare() {
-    let trampoline = symbol::lookup(c"__kretprobe_trampoline");
-    calls::ferroprobe_stack_learn(trampoline.unwrap_or(0));
+    let address = |name| symbol::lookup(name).unwrap_or(0);
+    let symbols = extra::ferroprobe_stack_symbols {
+        trampoline: address(arch::RETURN_TRAMPOLINE),
+        graph_return: address(c"return_to_handler"),
+        text: address(c"_stext"),
+        text_end: address(c"_etext"),
+        start: address(c"_sinittext"),
+        start_end: address(c"_einittext"),
+        modules: address(c"modules"),
+    };
+    // SAFETY: The function copies the addresses.
+    unsafe { extra::ferroprobe_stack_learn(&symbols) };
+}
+
+/// Forgets what was learned about the code of modules. To be called when one comes or goes: before
+/// its code runs, and after it has run.
+///
+/// Context: any.
+pub fn forget_modules() {
+    calls::ferroprobe_stack_forget();
 }

@@ -5,10 +5,13 @@
 use super::super::{bindings as extra, context::EntryWay};
 use core::arch::asm;
 use core::sync::atomic::{compiler_fence, Ordering};
-use kernel::bindings;
+use kernel::{bindings, str::CStr};
 
 /// Number of arguments that a function receives in registers.
 pub(in super::super) const REGISTER_ARGUMENTS: usize = 8;
+
+/// The symbol to which functions return while a kretprobe follows them.
+pub(in super::super) const RETURN_TRAMPOLINE: &CStr = c"__kretprobe_trampoline";
 
 /// The number of a tracepoint's arguments in registers, besides the pointer for the probe.
 pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 7;

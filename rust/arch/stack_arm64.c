@@ -38,9 +38,13 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 /* The address to which functions that a kretprobe follows return; 0 if it is not known. */
 static u64 trampoline;
 
-void ferroprobe_stack_learn(u64 address)
+void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
 {
-	WRITE_ONCE(trampoline, address);
+	WRITE_ONCE(trampoline, symbols->trampoline);
+}
+
+void ferroprobe_stack_forget(void)
+{
 }
 
 struct walk {

@@ -16,6 +16,8 @@
 #include "../series/percpu.h"
 #include "../stack.h"
 #include "stack_left.h"
+#include "unwind_check.h"
+#include "unwind_x86.h"
 
 /* As follow_user(), for a 32-bit program. */
 static void follow_user32(struct frames *frames, u64 fp, u64 low)
@@ -47,9 +49,15 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 	return frames.count;
 }
 
-void ferroprobe_stack_learn(u64 trampoline)
+#ifndef CONFIG_UNWINDER_ORC
+void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
 {
 }
+
+void ferroprobe_stack_forget(void)
+{
+}
+#endif
 
 /*
  * The most bytes that the kernel's entry code may push below the registers of the task before it
@@ -81,19 +89,110 @@ static __always_inline bool is_full(struct frames *frames, bool is_put,
 	return frames->is_cut;
 }
 
-static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
+/* The address of CPU 0's pointer to the top of the interrupt stack; 0 if it is not known. */
+static u64 irq_stack_top;
+
+void ferroprobe_stack_learn_irqs(u64 variable)
+{
+	u64 top;
+
+	variable = ferroprobe_irq_stack_pointer(variable);
+	/* Check that the variable has the expected contents. */
+	if (variable &&
+	    (copy_from_kernel_nofault(&top, (void *)(variable + per_cpu_offset(raw_smp_processor_id())),
+				      sizeof(top)) ||
+	     !PAGE_ALIGNED(top + sizeof(u64))))
+		variable = 0;
+	WRITE_ONCE(irq_stack_top, variable);
+}
+
+/* Returns the end of this CPU's interrupt stack; 0 if it is not known. */
+static __always_inline u64 irq_stack_end(void)
+{
+	u64 top = READ_ONCE(irq_stack_top);
+
+	/* The kernel reserves the top word. */
+	return top ? READ_ONCE(*(u64 *)(top + per_cpu_offset(raw_smp_processor_id()))) + sizeof(u64) : 0;
+}
+
+/* The kernel's unwinder: adds the callers of the frame that @regs are of. */
+static __always_inline void unwind_callers(struct frames *frames, struct pt_regs *regs, u64 skip,
+					   u64 skip_size)
 {
 	struct unwind_state state;
 	u64 address;
 
-	if (!put(frames, regs->ip))
-		return;
 	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
 	     unwind_next_frame(&state)) {
 		address = unwind_get_return_address(&state);
-		if (!address || is_full(frames, put(frames, address), &state))
+		if (!address ||
+		    is_full(frames, put_behind_probe(frames, address, skip, skip_size), &state))
 			break;
 	}
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+/* The callers of @place by the kernel's unwinder alone. */
+static void follow_by_kernel(struct frames *frames, const struct place *place)
+{
+	struct pt_regs regs = {
+		.ip = place->code,
+		.sp = place->sp,
+		.bp = place->bp,
+		.cs = __KERNEL_CS,
+	};
+
+	unwind_callers(frames, &regs, place->skip, place->skip_size);
+}
+
+/* Walks a stack by both unwinders, and keeps what the kernel's has found. */
+static noinline void follow_by_both(struct frames *frames, const struct place *begin)
+{
+	struct frames own = *frames, kernel = *frames;
+	struct place place = *begin;
+	u64 addresses[64];
+
+	if (!ferroprobe_unwind(&own, &place, irq_stack_end())) {
+		ferroprobe_unwind_handed_over(place.code);
+		follow_by_kernel(&own, &place);
+	}
+	kernel.to = addresses;
+	kernel.room = min_t(u32, own.room, ARRAY_SIZE(addresses));
+	memcpy(addresses, frames->to, frames->count * sizeof(u64));
+	follow_by_kernel(&kernel, begin);
+	*frames = own;
+	if (own.count <= ARRAY_SIZE(addresses))
+		ferroprobe_unwind_compare(&own, &kernel);
+}
+
+/* Adds the callers of a frame: the kernel's unwinder goes on where ours does not know the way. */
+static __always_inline void follow_callers(struct frames *frames, struct place *place)
+{
+	unsigned int which = READ_ONCE(ferroprobe_unwinder);
+
+	if (unlikely(which == UNWINDER_BOTH))
+		return follow_by_both(frames, place);
+	if (likely(which == UNWINDER_OWN)) {
+		if (likely(ferroprobe_unwind(frames, place, irq_stack_end())))
+			return;
+		ferroprobe_unwind_handed_over(place->code);
+	}
+	follow_by_kernel(frames, place);
+}
+#endif
+
+/* Adds the code that @regs are of, and its callers. */
+static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
+{
+	if (!put(frames, regs->ip))
+		return;
+#ifdef CONFIG_UNWINDER_ORC
+	struct place place = { .code = regs->ip, .sp = regs->sp, .bp = regs->bp };
+
+	follow_callers(frames, &place);
+#else
+	unwind_callers(frames, regs, 0, 0);
+#endif
 }
 
 u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
@@ -163,34 +262,18 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
 	struct frames frames = { to, 0, room };
-	struct unwind_state state;
-	u64 address;
+#ifdef CONFIG_UNWINDER_ORC
+	struct place place = { .skip = skip, .skip_size = skip_size };
 
-	for (unwind_start(&state, current, NULL, NULL); !unwind_done(&state);
-	     unwind_next_frame(&state)) {
-		address = unwind_get_return_address(&state);
-		if (!address ||
-		    is_full(&frames, put_behind_probe(&frames, address, skip, skip_size), &state))
-			break;
-	}
+	asm volatile("lea (%%rip), %0\n\t"
+		     "mov %%rsp, %1\n\t"
+		     "mov %%rbp, %2"
+		     : "=r" (place.code), "=r" (place.sp), "=r" (place.bp));
+	follow_callers(&frames, &place);
+#else
+	unwind_callers(&frames, NULL, skip, skip_size);
+#endif
 	return followed(&frames);
-}
-
-/* The address of CPU 0's pointer to the top of the interrupt stack; 0 if it is not known. */
-static u64 irq_stack_top;
-
-void ferroprobe_stack_learn_irqs(u64 variable)
-{
-	u64 top;
-
-	variable = ferroprobe_irq_stack_pointer(variable);
-	/* Check that the variable has the expected contents. */
-	if (variable &&
-	    (copy_from_kernel_nofault(&top, (void *)(variable + per_cpu_offset(raw_smp_processor_id())),
-				      sizeof(top)) ||
-	     !PAGE_ALIGNED(top + sizeof(u64))))
-		variable = 0;
-	WRITE_ONCE(irq_stack_top, variable);
 }
 
 /*

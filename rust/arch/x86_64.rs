@@ -4,7 +4,7 @@
 
 use super::super::{bindings as extra, context::EntryWay, word};
 use core::{arch::asm, mem, ptr};
-use kernel::bindings;
+use kernel::{bindings, str::CStr};
 use pin_init::Zeroable;
 
 /// Variables of each CPU: in symbols of their own, or together in one, see `rust/series`.
@@ -19,6 +19,9 @@ mod per_cpu {
 
 /// Number of arguments that a function receives in registers.
 pub(in super::super) const REGISTER_ARGUMENTS: usize = 6;
+
+/// The symbol to which functions return while a kretprobe follows them.
+pub(in super::super) const RETURN_TRAMPOLINE: &CStr = c"arch_rethook_trampoline";
 
 /// The number of a tracepoint's arguments in registers, besides the pointer for the probe.
 pub(in super::super) const TRACEPOINT_ARGUMENTS: usize = 5;

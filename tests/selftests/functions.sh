@@ -385,6 +385,8 @@ reset_state() {
 	fi
 	reset_options || return 1
 	reset_values || return 1
+	unwinder=/sys/module/ferroprobe/parameters/unwinder
+	[ ! -e "$unwinder" ] || echo own >"$unwinder" || return 1
 	# A test may hit as often as its machine can.
 	[ ! -e hit_limit ] || echo 0 >hit_limit || return 1
 	[ ! -e tracing_on ] || echo 1 >tracing_on || return 1

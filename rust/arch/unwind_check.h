@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which unwinder walks stacks: the parameter "unwinder", and what a comparison has shown. */
+#ifndef FERROPROBE_UNWIND_CHECK_H
+#define FERROPROBE_UNWIND_CHECK_H
+
+#include "../stack.h"
+
+enum unwinder { UNWINDER_OWN, UNWINDER_KERNEL, UNWINDER_BOTH };
+
+extern unsigned int ferroprobe_unwinder;
+
+/* Counts a stack that the kernel's unwinder walks from @code on. */
+void ferroprobe_unwind_handed_over(u64 code);
+/* Compares what both have found, in the same room. */
+void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel);
+
+#endif
