@@ -47,11 +47,14 @@ void ferroprobe_stack_forget(void)
 {
 }
 
+#define RECORD_SIZE 16
+
 struct walk {
 	/* The next frame record. */
 	u64 fp;
-	/* The lowest address of the next record, if that is on the same stack. */
+	/* The lowest and the highest address of the next record, if that is on the same stack. */
 	u64 low;
+	u64 high;
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 	/* The value of the variable trampoline, read once for all frames. */
 	u64 trampoline;
@@ -60,11 +63,18 @@ struct walk {
 #endif
 };
 
+/* Returns the highest address of a record on the stack that @within belongs to. */
+static __always_inline u64 highest(u64 within)
+{
+	return (within | (THREAD_SIZE - 1)) + 1 - RECORD_SIZE;
+}
+
 static __always_inline struct walk walk_from(u64 fp, u64 low)
 {
 	return (struct walk){
 		.fp = fp,
 		.low = low,
+		.high = highest(low),
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 		.trampoline = READ_ONCE(trampoline),
 #endif
@@ -79,19 +89,28 @@ fault:
 	return false;
 }
 
-/*
- * Returns whether @fp may be the next record: it is on the stack of the last record, or on the
- * task's stack if the last record was on the stack of an interrupt.
- */
-static __always_inline bool may_follow(const struct walk *walk, u64 fp)
+/* Reads a word of a stack that is in use, and so is there. */
+static __always_inline u64 stack_word(u64 from)
 {
-	u64 task = (u64)task_stack_page(current);
+	return READ_ONCE_NOCHECK(*(u64 *)from);
+}
 
-	if (fp & 7)
+/*
+ * Returns whether there is the next record: on the stack of the last record, or on the task's stack
+ * if the last record was on the stack of an interrupt.
+ */
+static __always_inline bool has_record(struct walk *walk)
+{
+	u64 at = walk->fp, task = (u64)task_stack_page(current);
+
+	if (unlikely(at & 7))
 		return false;
-	if (!((fp ^ walk->low) & ~(u64)(THREAD_SIZE - 1)))
-		return fp >= walk->low;
-	return fp - task < THREAD_SIZE && walk->low - task >= THREAD_SIZE;
+	if (likely(at >= walk->low && at <= walk->high))
+		return true;
+	if (walk->high == highest(task) || at - task > THREAD_SIZE - RECORD_SIZE)
+		return false;
+	walk->high = highest(task);
+	return true;
 }
 
 /* Returns the return address of a function whose caller has the record @fp. */
@@ -125,10 +144,12 @@ static __always_inline u64 next(struct walk *walk)
 {
 	u64 at = walk->fp, fp, lr, type;
 
-	if (!may_follow(walk, at) || !read_word(&fp, at) || !read_word(&lr, at + 8))
+	if (unlikely(!has_record(walk)))
 		return 0;
-	if (fp || lr) {
-		walk->low = at + 16;
+	fp = stack_word(at);
+	lr = stack_word(at + 8);
+	if (likely(fp || lr)) {
+		walk->low = at + RECORD_SIZE;
 		walk->fp = fp;
 		return resolve(walk, lr, fp);
 	}
