@@ -70,6 +70,23 @@ lists_are_fresh() {
 	[ -n "$(find "$apt_dir/updated" -mmin "-$lists_age" 2>/dev/null)" ]
 }
 
+# refresh_lists: fetch the lists, if they are old.  Without a network, the old ones are used, and
+# kernels that were prepared before.
+refresh_lists() {
+	lists_are_fresh && return
+	with_lock apt
+	lists_are_fresh && return
+	if [ -e "$apt_dir/updated" ]; then
+		if ! update_lists >"$cache/apt.log" 2>&1; then
+			say "no new package lists (log: $cache/apt.log), going on with the old ones"
+		fi
+	else
+		steps 1 "$cache/apt.log"
+		step "package lists" "check the network and try again" update_lists
+	fi
+	exec 9>&-
+}
+
 # versions PACKAGE: print the versions in the archive, one per line, newest first.
 versions() {
 	private_apt apt-cache madison "$1" | awk '{ print $3 }' | sort -rV | uniq
