@@ -27,6 +27,12 @@ series_of() {
 option() { grep -qx "CONFIG_$1=y" "$config"; }
 text() { sed -n "s/^CONFIG_$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$config"; }
 
+# With CFI, Rust's functions have the types that C expects of them only if the types of integers are
+# normalised.  types_differ: succeeds if they are not.
+types_differ() {
+	{ option CFI || option CFI_CLANG; } && ! option CFI_ICALL_NORMALIZE_INTEGERS
+}
+
 # Symbol names of Rust code contain a hash of the compiler's version: it must match.
 # differs NAME COMMAND OPTION: print how a compiler is not the one that OPTION of the
 # configuration names; nothing if it is.
