@@ -132,7 +132,9 @@ fn the_symbols_of_the_examples_are_known() {
 fn the_table_of_refusals_is_up_to_date() {
     let mut table = String::from(".. SPDX-License-Identifier: GPL-2.0\n");
     table.push_str(
-        ".. Made by tests/host/tests/lang_grammar.rs from src/engine/refusal/error.rs.\n",
+        ".. Made by tests/host/tests/lang_grammar.rs from src/engine/refusal/error.rs.\n\n\
+         ========\nRefusals\n========\n\n\
+         The texts of ``error_log``, and their errno if it is not ``EINVAL``.\n",
     );
     for (subject, title) in [
         (Subject::Definition, "Definitions"),
