@@ -5,11 +5,12 @@
 //!
 //! `cargo run -p ferroprobe-gen` rewrites the tables in place and the list in `build/`; the tests
 //! of this crate generate the tables again and compare them with what is in the tree, and check
-//! the sources: unsafe code, layers, loops, names, versions.
+//! the sources: unsafe code, layers, loops, names, versions; and the links of the documents.
 
 pub mod contexts;
 pub mod deferred;
 pub mod layers;
+pub mod links;
 pub mod loops;
 pub mod machines;
 pub mod type_names;
