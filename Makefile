@@ -42,8 +42,8 @@ kbuild = $(MAKE) -C $(KDIR) ARCH=$(arch) $(if $(CROSS_COMPILE),CROSS_COMPILE=$(C
 
 .DEFAULT_GOAL := modules
 .PHONY: help modules modules_install install uninstall package kernel demo shell selftest \
-	test test-arguments test-cpus test-package test-lines test-pictures test-debug stress fuzz fuzz-faults \
-	test-upstream bench proof tools lint clean
+	test test-arguments test-cpus test-package test-lines test-pictures test-debug stress fuzz \
+	fuzz-faults test-upstream bench proof tools htmldocs lint clean
 
 # Fails if the kernel cannot print the name of a function.
 CHECK_SYMBOLS ?= qemu/symbols
@@ -126,6 +126,9 @@ proof: ## the decoders beside the kernel's own code: all verdicts, all modules, 
 tools: ## build/ferroprobe: probes by source line and variable; build/ferroprobe-insn: maps of functions
 	@qemu/tools ferroprobe
 	@qemu/tools ferroprobe-insn
+
+htmldocs: ## the documents as pages, build/htmldocs/index.html
+	@qemu/htmldocs
 
 lint: ## formatting, clippy on host and kernel code, shellcheck, layers
 	@qemu/lint

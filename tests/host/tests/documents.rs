@@ -238,7 +238,10 @@ fn the_package_has_what_its_documents_name() {
     };
     let folder = std::fs::read_dir(top.join("Documentation")).expect("the documents");
     let paths = folder.map(|entry| entry.expect("a file").path());
-    let stem = |path: std::path::PathBuf| path.file_stem()?.to_str().map(String::from);
+    let stem = |path: std::path::PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        name.strip_suffix(".rst").map(String::from)
+    };
     let names: Vec<_> = paths.filter_map(stem).collect();
     assert!(names.len() > 20, "{names:?}");
     let mut texts = vec![(String::from("README"), read("README.md"))];
