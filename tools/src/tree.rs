@@ -214,13 +214,28 @@ fn draw(node: &Node<'_>, wanted: &Wanted<'_>, level: usize, out: &mut String) {
     let _ = write!(out, "{:1$}{2}", "", level * 2, Plain(node.name()));
     for (name, value) in &node.event.arguments {
         if name != wanted.duration {
-            let _ = write!(out, " {}={}", Plain(name), Plain(&stream::text(value)));
+            let is_result = name == wanted.failed.unwrap_or("ret");
+            let text = address(value, is_result).unwrap_or_else(|| stream::text(value));
+            let _ = write!(out, " {}={}", Plain(name), Plain(&text));
         }
     }
     out.push('\n');
     for node in &node.inside {
         draw(node, wanted, level + 1, out);
     }
+}
+
+/// An address of the kernel, in hexadecimal: it has the highest bit. So has a result that is below all
+/// errors, of which the type `errno` keeps the lower half.
+fn address(value: &serde_json::Value, is_result: bool) -> Option<String> {
+    if let Some(signed) = value.as_i64() {
+        let is_address = is_result && signed < -4095;
+        return is_address.then(|| match i32::try_from(signed) {
+            Ok(half) => format!("{half:#x}"),
+            Err(_) => format!("{signed:#x}"),
+        });
+    }
+    value.as_u64().map(|unsigned| format!("{unsigned:#x}"))
 }
 
 fn seconds(nanoseconds: u64) -> String {
@@ -311,6 +326,26 @@ cat-7
             some(&failed),
             ["outer ret=1", "  second ret=-2", "    deep ret=-2"]
         );
+    }
+
+    #[test]
+    fn addresses_are_hexadecimal() {
+        let drawn = text(
+            &stream(&[
+                line(7, 1_000_000_500, 100, "half", -1_035_616_704),
+                line(7, 1_000_001_000, 100, "whole", -131_941_395_333_120),
+                r#"{"ts":1000004500,"cpu":1,"pid":7,"comm":"cat","flags":".....","group":"kprobes","event":"x","func":"f+0x0/0x9","args":{"at":18446612132314218496,"delta":-5000,"ret":-4095,"duration":500}}"#.into(),
+            ]),
+            &ALL,
+        );
+        let drawn = drawn.expect("a tree");
+        for end in [
+            " half ret=0xc245be40",
+            " whole ret=0xffff880000000000",
+            " f at=0xffff880000000000 delta=-5000 ret=-4095",
+        ] {
+            assert!(drawn.lines().any(|line| line.ends_with(end)), "{drawn}");
+        }
     }
 
     #[test]
