@@ -135,7 +135,12 @@ impl Writer {
         let arguments = event.arguments.iter();
         let arguments = arguments.map(|(name, value)| (name.as_str(), stream::text(value)));
         let fields: Vec<_> = arguments.chain(at).chain(cpu).collect();
-        let marker = self.marker(&event.group, &event.name, &fields);
+        // The event of a pattern has calls of many functions.
+        let name = match begin == event.time {
+            true => &event.name,
+            false => event.function(),
+        };
+        let marker = self.marker(&event.group, name, &fields);
         let end = self.time(event.time);
         let timing = match begin == event.time {
             true => MarkerTiming::Instant(end),
@@ -257,6 +262,14 @@ mod tests {
                 "CPU 4294967295: lost",
             ]
         );
+    }
+
+    #[test]
+    fn a_slice_has_the_name_of_its_function() {
+        let line = r#"{"ts":5000,"cpu":0,"pid":1,"comm":"a","group":"fprobes","event":"x","func":"vfs_read+0x0/0x40","args":{"duration":7}}"#;
+        let stream = Stream::read(line.as_bytes()).expect("a stream");
+        let bytes = json(&stream, "duration").expect("a file");
+        assert!(String::from_utf8_lossy(&bytes).contains("\"vfs_read\""));
     }
 
     #[test]
