@@ -28,11 +28,16 @@ pub fn fold(text: &str, value: Option<&str>) -> Result<Vec<String>> {
         .collect())
 }
 
-/// The flame graph of folded stacks, as SVG.
-pub fn svg(folded: &[String], title: &str) -> Result<Vec<u8>> {
+/// The flame graph of folded stacks, as SVG; `value` is what they count, hits by default.
+pub fn svg(folded: &[String], title: &str, value: Option<&str>) -> Result<Vec<u8>> {
+    let value = value.filter(|value| *value != "hitcount").unwrap_or("hits");
     let mut options = Options::default();
     options.title = title.into();
-    options.count_name = "hits".into();
+    options.count_name = value.into();
+    // Colours only tell frames apart.
+    options.subtitle = Some(format!(
+        "width: {value}; callers below, what they call above"
+    ));
     let mut out = Vec::new();
     flamegraph::from_lines(&mut options, folded.iter().map(String::as_str), &mut out)?;
     Ok(out)
@@ -376,7 +381,7 @@ Totals:
     #[test]
     fn a_picture_has_all_functions() {
         let folded = fold(HISTOGRAM, None).expect("stacks");
-        let picture = String::from_utf8(svg(&folded, "allocations").expect("a picture"));
+        let picture = String::from_utf8(svg(&folded, "allocations", None).expect("a picture"));
         let picture = picture.expect("text");
         assert!(picture.starts_with("<?xml") && picture.trim_end().ends_with("</svg>"));
         for word in [
@@ -387,7 +392,10 @@ Totals:
             let alone = word.split(' ').next().unwrap_or_default();
             assert!(picture.contains(alone), "{word}");
         }
-        assert!(picture.contains("(3 hits, 60.00%)"));
+        assert!(picture.contains("(3 hits, 60.00%)") && picture.contains("width: hits;"));
+        let folded = fold(HISTOGRAM, Some("bytes")).expect("stacks");
+        let picture = svg(&folded, "x", Some("bytes")).expect("a picture");
+        assert!(String::from_utf8_lossy(&picture).contains("width: bytes;"));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(super) fn flame(
     let text = read(file)?;
     let about = |refusal: Refusal| refusal.about(file.display());
     let folded = flame::fold(&text, value).map_err(about)?;
-    write(&flame::svg(&folded, title)?, output)
+    write(&flame::svg(&folded, title, value)?, output)
 }
 
 /// What a hist file has, or what came between readings of one.
