@@ -154,12 +154,12 @@ fn data(name: &str) -> String {
 fn what_a_guest_recorded_is_drawn() {
     let bars = printed(&["hist", "--title", "a title", &data("hist-read")]);
     assert!(
-        bars.contains(">a title<") && bars.contains("<title>128K: 24660 ("),
+        bars.contains(">a title<") && bars.contains("<title>65.53 us to 131.0 us: 24660 ("),
         "{bars}"
     );
     let map = printed(&["hist", &data("hist-write")]);
     assert!(
-        map.contains("<title>common_comm cat, duration 16K: 10683<"),
+        map.contains("<title>common_comm cat, duration 8.192 us to 16.38 us: 10683<"),
         "{map}"
     );
     let readings: Vec<String> = (1..=6).map(|n| data(&format!("reading-{n}"))).collect();
@@ -177,7 +177,7 @@ fn what_a_guest_recorded_is_drawn() {
         &stream,
     ]);
     assert!(
-        over.contains(">seconds<") && over.contains("duration 16K: "),
+        over.contains(">time<") && over.contains("duration 8.192 us to 16.38 us: "),
         "{over}"
     );
     let said = refused(&["hist", &data("hist-stacks")]);

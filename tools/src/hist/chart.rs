@@ -2,10 +2,11 @@
 
 //! What is drawn: bars, or a map of two directions.
 
+use super::axis::{Axis, Scale, Slot};
 use super::table::{Key, Table};
 use crate::error::Result;
 use crate::refuse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What can be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,27 +20,23 @@ pub enum Chart {
 /// Bars, from above.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bars {
-    /// What the keys are.
-    pub key: String,
+    /// The keys, a slot for each bar.
+    pub key: Axis,
     /// What the bars count.
     pub value: String,
-    /// The keys and their values.
-    pub rows: Vec<(String, u64)>,
+    /// The values.
+    pub values: Vec<u64>,
 }
 
 /// A map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heat {
     /// What lies from the left to the right.
-    pub across: String,
+    pub across: Axis,
     /// What lies from below upwards.
-    pub upwards: String,
+    pub upwards: Axis,
     /// What the fields count.
     pub value: String,
-    /// The columns, from the left.
-    pub columns: Vec<String>,
-    /// The rows, from below.
-    pub rows: Vec<String>,
     /// The fields that are not 0: column, row, value.
     pub fields: BTreeMap<(usize, usize), u64>,
 }
@@ -119,89 +116,115 @@ pub fn of_readings(readings: &[(String, Table)]) -> Result<Chart> {
 }
 
 /// Bars by the order of their keys if these are numbers, otherwise the longest first.
-fn bars(key: &str, value: String, mut rows: Vec<(Key, u64)>) -> Bars {
-    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let keys: BTreeSet<&Key> = rows.iter().map(|(key, _)| key).collect();
-    for key in without_gaps(&keys) {
-        if rows.binary_search_by(|(known, _)| known.cmp(&key)).is_err() {
-            rows.push((key, 0));
-            rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+fn bars(key: &str, value: String, rows: Vec<(Key, u64)>) -> Bars {
+    let counts = sums(rows.iter().map(|(key, value)| (key, *value)));
+    let (mut axis, slots) = Axis::of_keys(key, &counts);
+    let mut values = vec![0u64; axis.slots.len()];
+    for (key, value) in &counts {
+        let slot = slots.get(key).and_then(|slot| values.get_mut(*slot));
+        if let Some(slot) = slot {
+            *slot = slot.saturating_add(*value);
         }
     }
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(rows.get(*at).map_or(0, |(_, value)| *value)));
-    let others = order.split_off(order.len().min(MOST_ROWS));
-    let sum: u64 = others
-        .iter()
-        .filter_map(|at| rows.get(*at))
-        .map(|(_, value)| value)
-        .sum();
-    if rows.iter().all(|(key, _)| !matches!(key, Key::Text(_))) {
-        order.sort_unstable();
-    }
-    let others = others.len();
-    let shown = order.iter().filter_map(|at| rows.get(*at));
-    let mut rows: Vec<_> = shown
-        .map(|(key, value)| (key.to_string(), *value))
-        .collect();
-    if others > 0 {
-        rows.push((format!("{others} others"), sum));
+    if axis.scale == Scale::Names {
+        let has_texts = counts.keys().any(|key| matches!(key, Key::Text(_)));
+        let (rest, sum) = longest(&mut axis.slots, &mut values, has_texts);
+        if rest > 0 {
+            axis.slots.push(Slot::named(&format!("{rest} others")));
+            values.push(sum);
+        }
     }
     Bars {
-        key: key.into(),
+        key: axis,
         value,
-        rows,
+        values,
     }
 }
 
-/// A map of triples of column, row and value; `names` are those of the directions and the value.
-pub fn heat(names: [&str; 3], triples: Vec<(Key, Key, u64)>) -> Result<Chart> {
-    let [across, upwards, value] = names;
-    let columns: BTreeSet<&Key> = triples.iter().map(|(column, _, _)| column).collect();
-    let rows: BTreeSet<&Key> = triples.iter().map(|(_, row, _)| row).collect();
-    if columns.is_empty() {
+/// Keeps the longest bars, in their order or, with `by_length`, the longest first. How many it leaves
+/// out, and their sum.
+fn longest(slots: &mut Vec<Slot>, values: &mut Vec<u64>, by_length: bool) -> (usize, u64) {
+    let mut order: Vec<(usize, Slot, u64)> = slots
+        .drain(..)
+        .zip(values.drain(..))
+        .enumerate()
+        .map(|(at, (slot, value))| (at, slot, value))
+        .collect();
+    order.sort_by_key(|(_, _, value)| std::cmp::Reverse(*value));
+    let others = order.split_off(order.len().min(MOST_ROWS));
+    if !by_length {
+        order.sort_by_key(|(at, _, _)| *at);
+    }
+    for (_, slot, value) in order {
+        slots.push(slot);
+        values.push(value);
+    }
+    let sum = others.iter().map(|(_, _, value)| value).sum();
+    (others.len(), sum)
+}
+
+/// The values of each key, added up.
+fn sums<'a>(rows: impl Iterator<Item = (&'a Key, u64)>) -> BTreeMap<Key, u64> {
+    let mut sums: BTreeMap<Key, u64> = BTreeMap::new();
+    for (key, value) in rows {
+        let sum = sums.entry(key.clone()).or_default();
+        *sum = sum.saturating_add(value);
+    }
+    sums
+}
+
+/// The axis of the keys of rows, if a picture has room for `most`.
+fn axis_of<'a>(
+    name: &str,
+    most: usize,
+    rows: impl Iterator<Item = (&'a Key, u64)>,
+) -> Result<(Axis, BTreeMap<Key, usize>)> {
+    let counts = sums(rows);
+    if counts.is_empty() {
         refuse!("there is nothing in it");
     }
-    for (set, most, name) in [
-        (&columns, MOST_COLUMNS, across),
-        (&rows, MOST_ROWS, upwards),
-    ] {
-        if set.len() > most {
-            refuse!("{name} has {} values, and a picture room for {most}: count it by .log2 or .buckets=N", set.len());
-        }
+    if counts.len() > most {
+        refuse!(
+            "{name} has {} values, and a picture room for {most}: count it by .log2 or .buckets=N",
+            counts.len()
+        );
     }
-    let columns = without_gaps(&columns);
-    let rows = without_gaps(&rows);
-    let mut fields = BTreeMap::new();
-    for (column, row, value) in &triples {
-        let at = columns
-            .binary_search(column)
-            .ok()
-            .zip(rows.binary_search(row).ok());
-        if let Some(at) = at.filter(|_| *value > 0) {
-            *fields.entry(at).or_insert(0) += value;
-        }
-    }
-    Ok(Chart::Heat(Heat {
-        across: across.into(),
-        upwards: upwards.into(),
-        value: value.into(),
-        columns: columns.iter().map(ToString::to_string).collect(),
-        rows: rows.iter().map(ToString::to_string).collect(),
-        fields,
-    }))
+    Ok(Axis::of_keys(name, &counts))
 }
 
-/// The keys in their order, with the powers of two between them: one that is missing was never hit.
-fn without_gaps(keys: &BTreeSet<&Key>) -> Vec<Key> {
-    let powers: Vec<i128> = keys.iter().filter_map(|key| key.power()).collect();
-    let all = match (powers.first(), powers.last()) {
-        (Some(first), Some(last)) => *first..*last,
-        _ => 0..0,
-    };
-    let all: BTreeSet<Key> = all
-        .map(Key::Power)
-        .chain(keys.iter().copied().cloned())
-        .collect();
-    all.into_iter().collect()
+/// A map of triples of column, row and value; `names` has the two directions and the value.
+fn heat(names: [&str; 3], triples: Vec<(Key, Key, u64)>) -> Result<Chart> {
+    let [across, upwards, value] = names;
+    let columns = triples.iter().map(|(column, _, value)| (column, *value));
+    let (across, columns) = axis_of(across, MOST_COLUMNS, columns)?;
+    let placed = triples.iter().map(|(column, row, value)| {
+        let column = columns.get(column).copied().unwrap_or_default();
+        (column, row.clone(), *value)
+    });
+    heat_over(across, upwards, value, placed.collect())
+}
+
+/// A map whose columns are known, of triples of the number of a column, row and value.
+pub fn heat_over(
+    across: Axis,
+    upwards: &str,
+    value: &str,
+    triples: Vec<(usize, Key, u64)>,
+) -> Result<Chart> {
+    let rows = triples.iter().map(|(_, row, value)| (row, *value));
+    let (upwards, rows) = axis_of(upwards, MOST_ROWS, rows)?;
+    let mut fields: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for (column, row, value) in triples {
+        let Some(row) = rows.get(&row).filter(|_| value > 0) else {
+            continue;
+        };
+        let field = fields.entry((column, *row)).or_default();
+        *field = field.saturating_add(value);
+    }
+    Ok(Chart::Heat(Heat {
+        across,
+        upwards,
+        value: value.into(),
+        fields,
+    }))
 }

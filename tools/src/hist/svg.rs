@@ -3,6 +3,7 @@
 //! Draws charts as SVG, without scripts: what a mark stands for is its `<title>`, which browsers
 //! show under the pointer.
 
+use super::axis::{Axis, Scale, Unit};
 use super::chart::{Bars, Chart, Heat};
 use std::fmt::Write;
 
@@ -16,10 +17,14 @@ const TOP: usize = 56;
 const BOTTOM: usize = 48;
 /// The room at the right of bars, for their numbers.
 const RIGHT: usize = 110;
+/// The room at the right of a map, for half of a label.
+const MARGIN: usize = 30;
 /// A character of the font is so wide, in tenths of a pixel.
 const CHARACTER: usize = 73;
 /// Labels that are longer are cut.
 const LONGEST: usize = 48;
+/// The room for the label of a tick below a map.
+const LABEL: usize = 70;
 
 /// The picture of `chart`.
 pub fn draw(chart: &Chart, title: &str) -> String {
@@ -55,8 +60,20 @@ fn label(text: &str) -> String {
 
 /// How wide the widest label is, in pixels.
 fn room<'t>(labels: impl Iterator<Item = &'t str>) -> usize {
-    let longest = labels.map(|text| label(text).chars().count()).max();
-    longest.unwrap_or(0) * CHARACTER / 10 + 20
+    labels.map(wide).max().unwrap_or(0) + 20
+}
+
+/// How wide a label is, in pixels.
+fn wide(text: &str) -> usize {
+    label(text).chars().count() * CHARACTER / 10
+}
+
+/// The room at the left of an axis from above or from below.
+fn room_of(axis: &Axis) -> usize {
+    let ticks = axis.ticks(1.0);
+    let ticks = ticks.iter().map(|tick| tick.text.as_str());
+    let labels = axis.slots.iter().map(|slot| slot.label.as_str());
+    room(labels.chain(ticks).chain([axis.name.as_str()]))
 }
 
 struct Picture(String);
@@ -90,6 +107,13 @@ impl Picture {
         ));
     }
 
+    fn rule(&mut self, from: (usize, usize), to: (usize, usize), style: &str) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        self.line(format_args!(
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" {style}/>"
+        ));
+    }
+
     /// A rectangle, which tells what it is.
     fn mark(
         &mut self,
@@ -119,24 +143,60 @@ fn share(value: u64, most: u64) -> f64 {
     }
 }
 
+/// The line of a tick.
+const TICK: &str = "stroke=\"#222\"";
+/// Between numbers that are shown to scale and those that are not.
+const BREAK: &str = "stroke=\"#888\" stroke-dasharray=\"6 4\"";
+
+/// The labels and ticks at the left of `x`, of an axis whose place `at` is `y(at)`; and, up to
+/// `right`, where its scale breaks off.
+fn labels(out: &mut Picture, axis: &Axis, (x, right): (usize, usize), y: impl Fn(f64) -> f64) {
+    for (at, slot) in axis.slots.iter().enumerate() {
+        if !slot.label.is_empty() {
+            let middle = y(at as f64 + 0.5).round() as usize;
+            out.text(x - 10, middle + 4, "end", &label(&slot.label));
+        }
+    }
+    for tick in axis.ticks(1.0) {
+        let y = y(tick.at).round() as usize;
+        out.text(x - 10, y + 4, "end", &tick.text);
+        out.rule((x - 5, y), (x - 1, y), TICK);
+    }
+    for at in breaks(axis) {
+        let y = y(at as f64).round() as usize;
+        out.rule((x, y), (right, y), BREAK);
+    }
+}
+
+/// The ends of the scale of an axis beyond which there are slots.
+fn breaks(axis: &Axis) -> impl Iterator<Item = usize> {
+    let (before, end) = (axis.before, axis.slots.len() - axis.behind);
+    let before = (before > 0).then_some(before);
+    before.into_iter().chain((axis.behind > 0).then_some(end))
+}
+
 fn draw_bars(bars: &Bars, title: &str) -> String {
-    let mut out = Picture::new(TOP + bars.rows.len() * LINE + 14, title);
-    let labels = bars.rows.iter().map(|(key, _)| key.as_str());
-    let left = room(labels.chain([bars.key.as_str()]));
-    out.text(left - 10, TOP - 12, "end", &label(&bars.key));
-    out.text(left, TOP - 12, "start", &bars.value);
+    let below = TOP + bars.values.len() * LINE;
+    let mut out = Picture::new(below + 14, title);
+    let left = room_of(&bars.key);
+    out.text(left - 10, TOP - 18, "end", &label(&bars.key.name));
+    out.text(left, TOP - 18, "start", &bars.value);
+    let unit = Unit::of(&bars.value);
     let width = WIDTH.saturating_sub(left + RIGHT);
-    let most = bars.rows.iter().map(|(_, value)| *value).max().unwrap_or(0);
-    let all: u128 = bars.rows.iter().map(|(_, value)| u128::from(*value)).sum();
-    for (at, (key, value)) in bars.rows.iter().enumerate() {
+    let most = bars.values.iter().copied().max().unwrap_or(0);
+    let all: u128 = bars.values.iter().map(|value| u128::from(*value)).sum();
+    out.rule((left, TOP), (left, below), TICK);
+    let y = |at: f64| TOP as f64 + at * LINE as f64;
+    labels(&mut out, &bars.key, (left, left + width), y);
+    for (at, (slot, value)) in bars.key.slots.iter().zip(&bars.values).enumerate() {
         let y = TOP + at * LINE;
         let long = share(*value, most) * width as f64;
         let percent = *value as f64 * 100.0 / all.max(1) as f64;
-        out.text(left - 10, y + LINE - 5, "end", &label(key));
-        let tells = format!("{key}: {value} ({percent:.1}%)");
+        let shown = unit.show(*value);
+        let tells = format!("{}: {shown} ({percent:.1}%)", slot.tells);
         out.mark((left as f64, y + 2), (long, LINE - 4), "#4878a8", &tells);
         let end = left + long.ceil() as usize + 6;
-        out.text(end, y + LINE - 5, "start", &value.to_string());
+        out.text(end, y + LINE - 5, "start", &shown);
     }
     out.end()
 }
@@ -157,60 +217,103 @@ fn color(value: u64, most: u64) -> String {
     text
 }
 
+/// The colours, with numbers below them, from `left` on: the powers of ten up to the most, which is the
+/// last.
+fn legend(out: &mut Picture, value: &str, most: u64, left: usize) {
+    let decades = (0..20).filter_map(|n| 10u64.checked_pow(n));
+    // One that is nearly the most has the same colour.
+    let below = decades.take_while(|number| *number <= most / 2);
+    let unit = Unit::of(value);
+    let mut x = left;
+    out.text(x, TOP - 18, "start", value);
+    x += wide(value) + 12;
+    for number in below.chain([most]) {
+        let text = unit.show(number);
+        let fill = color(number, most);
+        out.line(format_args!(
+            "<rect x=\"{x}\" y=\"{}\" width=\"14\" height=\"12\" fill=\"{fill}\"/>",
+            TOP - 28
+        ));
+        out.text(x + 18, TOP - 18, "start", &text);
+        x += 18 + wide(&text) + 14;
+    }
+}
+
 fn draw_heat(heat: &Heat, title: &str) -> String {
-    let rows = heat.rows.len();
+    let rows = heat.upwards.slots.len();
     let below = TOP + rows * LINE;
     let mut out = Picture::new(below + BOTTOM, title);
-    let left = room(
-        heat.rows
-            .iter()
-            .map(String::as_str)
-            .chain([heat.upwards.as_str()]),
-    );
-    out.text(left - 10, TOP - 12, "end", &label(&heat.upwards));
+    let left = room_of(&heat.upwards);
+    out.text(left - 10, TOP - 18, "end", &label(&heat.upwards.name));
     let most = heat.fields.values().copied().max().unwrap_or(0);
-    let legend = format!("{}: 1 to {most}, dark is more", heat.value);
-    out.text(left, TOP - 12, "start", &legend);
-    let width = WIDTH.saturating_sub(left + 20) as f64 / heat.columns.len().max(1) as f64;
-    let whole = width * heat.columns.len() as f64;
+    legend(&mut out, &heat.value, most, left);
+    let whole = WIDTH.saturating_sub(left + MARGIN);
+    let width = whole as f64 / heat.across.slots.len().max(1) as f64;
     out.line(format_args!(
-        "<rect x=\"{left}\" y=\"{TOP}\" width=\"{whole:.1}\" height=\"{}\" fill=\"#f6f6f6\"/>",
+        "<rect x=\"{left}\" y=\"{TOP}\" width=\"{whole}\" height=\"{}\" fill=\"#f6f6f6\"/>",
         rows * LINE
     ));
-    for (at, row) in heat.rows.iter().enumerate() {
-        out.text(left - 10, below - at * LINE - 5, "end", &label(row));
-    }
+    let unit = Unit::of(&heat.value);
     for ((column, row), value) in &heat.fields {
-        let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
+        let tells = |axis: &Axis, at: usize| match axis.slots.get(at) {
+            Some(slot) => format!("{} {}", axis.name, slot.tells),
+            None => String::new(),
+        };
         let tells = format!(
-            "{} {}, {} {}: {value}",
-            heat.across,
-            name(&heat.columns, *column),
-            heat.upwards,
-            name(&heat.rows, *row)
+            "{}, {}: {}",
+            tells(&heat.across, *column),
+            tells(&heat.upwards, *row),
+            unit.show(*value)
         );
         let x = left as f64 + *column as f64 * width;
         let y = below - (row + 1) * LINE;
         out.mark((x, y), (width, LINE), &color(*value, most), &tells);
     }
-    columns(&mut out, heat, left, width, below);
+    labels(&mut out, &heat.upwards, (left, left + whole), |at| {
+        below as f64 - at * LINE as f64
+    });
+    columns(&mut out, &heat.across, (left, left + whole), below);
     out.end()
 }
 
-/// Names below the columns: as many as there is room for.
-fn columns(out: &mut Picture, heat: &Heat, left: usize, width: f64, below: usize) {
-    let wide = room(heat.columns.iter().map(String::as_str)) as f64;
-    let step = (wide / width).ceil().max(1.0) as usize;
-    for (at, column) in heat.columns.iter().enumerate().step_by(step) {
-        let x = left as f64 + (at as f64 + 0.5) * width;
-        let x = x.round() as usize;
-        let (from, to) = (below + 1, below + 5);
-        out.line(format_args!(
-            "<line x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\" stroke=\"#222\"/>"
-        ));
-        out.text(x, below + 18, "middle", &label(column));
+/// What is below the columns: their names, as many as there is room for, or the round numbers.
+fn columns(out: &mut Picture, axis: &Axis, (left, right): (usize, usize), below: usize) {
+    let width = (right - left) as f64 / axis.slots.len().max(1) as f64;
+    let x = |at: f64| (left as f64 + at * width).round() as usize;
+    let mut marks: Vec<(usize, String)> = Vec::new();
+    if axis.scale == Scale::Names {
+        let wide = room(axis.slots.iter().map(|slot| slot.label.as_str())) as f64;
+        let step = (wide / width).ceil().max(1.0) as usize;
+        let named = axis.slots.iter().enumerate().step_by(step);
+        marks.extend(named.map(|(at, slot)| (x(at as f64 + 0.5), label(&slot.label))));
+    } else {
+        // A label of a tick is narrower.
+        let ticks = axis.ticks(LABEL as f64 / width).into_iter();
+        marks.extend(ticks.map(|tick| (x(tick.at), tick.text)));
     }
-    out.text((left + WIDTH) / 2, below + 38, "middle", &heat.across);
+    for (x, text) in marks {
+        out.rule((x, below + 1), (x, below + 5), TICK);
+        out.text(x, below + 18, "middle", &text);
+    }
+    for at in breaks(axis) {
+        let x = x(at as f64);
+        out.rule((x, TOP), (x, below), BREAK);
+    }
+    // What lies beyond the ends may be narrower than its label.
+    let beyond = |slots: &[super::axis::Slot]| {
+        let labels: Vec<&str> = slots.iter().map(|slot| slot.label.as_str()).collect();
+        labels.join(", ")
+    };
+    let (before, rest) = axis.slots.split_at(axis.before.min(axis.slots.len()));
+    let behind = rest.get(rest.len().saturating_sub(axis.behind)..);
+    out.text(left, below + 38, "start", &beyond(before));
+    out.text(
+        right,
+        below + 38,
+        "end",
+        &beyond(behind.unwrap_or_default()),
+    );
+    out.text((left + right) / 2, below + 38, "middle", &axis.name);
 }
 
 #[cfg(test)]
@@ -252,7 +355,11 @@ mod tests {
         let picture = draw(&chart::of_table(&table).expect("a chart"), "sizes");
         assert_eq!(
             marks(&picture),
-            ["1K: 3 (75.0%)", "2K: 0 (0.0%)", "4K: 1 (25.0%)"]
+            [
+                "512 B to 1 KiB: 3 (75.0%)",
+                "1 KiB to 2 KiB: 0 (0.0%)",
+                "2 KiB to 4 KiB: 1 (25.0%)"
+            ]
         );
         assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>\n"));
         assert!(picture.contains(">sizes</text>"));
@@ -301,10 +408,32 @@ mod tests {
         );
         assert_eq!(
             marks(&picture),
-            ["cpu 0, bytes 1K: 3", "cpu 1, bytes 4K: 9"]
+            [
+                "cpu 0, bytes 512 B to 1 KiB: 3",
+                "cpu 1, bytes 2 KiB to 4 KiB: 9"
+            ]
         );
-        // The most is the darkest.
-        assert!(picture.contains("fill=\"#8c0a28\""));
+        // The most is the darkest, in the legend as well.
+        assert_eq!(picture.matches("fill=\"#8c0a28\"").count(), 2);
+        for number in ["1", "9", "512 B", "1 KiB", "4 KiB"] {
+            assert!(picture.contains(&format!(">{number}</text>")), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_stray_is_beyond_a_line() {
+        let lines = [
+            "{ ns: ~ 2^0 } hitcount:  2",
+            "{ ns: ~ 2^20 } hitcount:  50",
+            "{ ns: ~ 2^22 } hitcount:  50",
+        ];
+        let picture = draw(
+            &chart::of_table(&table("ns.log2", &lines)).expect("a chart"),
+            "x",
+        );
+        assert_eq!(marks(&picture).len(), 4);
+        assert!(picture.contains(">2 below</text>") && picture.contains("stroke-dasharray"));
+        assert!(picture.contains(">1 ms</text>") && picture.contains(">2 ms</text>"));
     }
 
     #[test]
@@ -318,7 +447,10 @@ mod tests {
         let picture = draw(&chart::of_readings(&readings).expect("a chart"), "x");
         assert_eq!(
             marks(&picture),
-            ["reading 2, bytes 1K: 7", "reading 3, bytes 1K: 4"]
+            [
+                "reading 2, bytes 512 B to 1 KiB: 7",
+                "reading 3, bytes 512 B to 1 KiB: 4"
+            ]
         );
         assert!(chart::of_readings(&readings[..1]).is_err());
         let other = [
