@@ -29,13 +29,12 @@ pub mod view;
 
 use crate::error::Result;
 use crate::trace::armed::{Armed, Program, Request};
-use crate::trace::follow::Waker;
+use crate::trace::ending::Ending;
 use crate::trace::plan::Plan;
 use crate::trace::Outcome;
 use board::Board;
 use kernel::Kernel;
 use rows::Column;
-use signal_hook::consts::signal::SIGINT;
 use source::Source;
 use std::time::Duration;
 
@@ -54,8 +53,6 @@ pub struct Wanted {
     pub filter: String,
     /// The time between two readings.
     pub every: Duration,
-    /// How long.
-    pub time: Option<Duration>,
     /// One table of all the time.
     pub once: bool,
     /// Rows of a table.
@@ -68,14 +65,6 @@ pub struct Wanted {
     pub has_colours: bool,
 }
 
-/// The exit status after a signal. Ctrl-C is the usual end.
-fn code_of(signal: i32) -> u8 {
-    match signal {
-        SIGINT => 0,
-        signal => u8::try_from(128 + signal).unwrap_or(1),
-    }
-}
-
 /// Counts and shows.
 pub fn run(
     wanted: &Wanted,
@@ -84,7 +73,7 @@ pub fn run(
     plan: &mut Plan,
     program: Program<'_>,
 ) -> Result<Outcome> {
-    let mut waker = Waker::new()?;
+    let mut ending = Ending::new()?;
     let mut say = |texts: Vec<String>| {
         for text in texts {
             eprintln!("ferroprobe: {text}");
@@ -101,12 +90,16 @@ pub fn run(
     for view in views.iter().filter_map(|view| board.views.get(*view)) {
         kernel.show(view)?;
     }
-    let code = match wanted.is_live {
-        true => {
-            let view = views.first().copied().unwrap_or(0);
-            live::run(wanted, view, &mut kernel, &mut board, &mut waker)
-        }
-        false => plain::run(wanted, &views, &mut kernel, &mut board, &mut waker),
-    };
-    Ok(Outcome::Ended(code?))
+    let command = kernel.armed().command.take();
+    let shown = ending
+        .begin(request, command)
+        .and_then(|()| match wanted.is_live {
+            true => {
+                let view = views.first().copied().unwrap_or(0);
+                live::run(wanted, view, &mut kernel, &mut board, &mut ending)
+            }
+            false => plain::run(wanted, &views, &mut kernel, &mut board, &mut ending),
+        });
+    ending.finish();
+    Ok(Outcome::Ended(shown?))
 }

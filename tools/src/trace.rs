@@ -19,6 +19,7 @@ pub mod armed;
 pub mod command;
 pub mod definition;
 pub mod directory;
+pub mod ending;
 pub mod error_log;
 pub mod filter;
 pub mod follow;
@@ -37,18 +38,10 @@ pub mod value;
 use crate::error::Result;
 use armed::Armed;
 pub use armed::{Program, Request};
-use command::Started;
-use directory::Directory;
-use follow::{Reader, Waker};
+use ending::{Ending, LOOK};
 use output::{Output, Taken};
 use plan::Plan;
 use refused::Refused;
-use rustix::process::Signal;
-use signal_hook::consts::signal::{SIGHUP, SIGINT};
-use std::time::{Duration, Instant};
-
-/// How often it is looked whether all tasks have ended.
-const LOOK: Duration = Duration::from_millis(500);
 
 /// How a session ended.
 #[derive(Debug)]
@@ -66,7 +59,7 @@ pub fn run(
     program: Program<'_>,
     output: &mut Output,
 ) -> Result<Outcome> {
-    let mut waker = Waker::new()?;
+    let mut ending = Ending::new()?;
     let mut say = |texts| output.say_all(texts);
     let mut armed = match Armed::new(request, plan, program, &mut say)? {
         Ok(armed) => armed,
@@ -75,16 +68,10 @@ pub fn run(
     let plan = &*plan;
     setup::enable(&armed.files, plan)?;
     output.begin(plan, std::mem::take(&mut armed.formats), armed.begin);
-    let mut session = Session {
-        files: &armed.files,
-        waker: &mut waker,
-        reader: &mut armed.reader,
-        command: armed.command.take(),
-        ends_with_tasks: !request.pids.is_empty() && request.command.is_empty(),
-        interrupts: 0,
-    };
-    let followed = session.follow(request, output);
-    session.command.take();
+    let followed = ending
+        .begin(request, armed.command.take())
+        .and_then(|()| follow(&mut ending, &mut armed, output));
+    ending.finish();
     let code = followed?;
     output.lost(setup::lost(&armed.files));
     let hits = armed.hits(plan);
@@ -93,91 +80,27 @@ pub fn run(
     Ok(Outcome::Ended(code))
 }
 
-/// What is followed.
-struct Session<'a> {
-    files: &'a Directory,
-    waker: &'a mut Waker,
-    reader: &'a mut Reader,
-    command: Option<Started>,
-    ends_with_tasks: bool,
-    /// How often Ctrl-C was pressed.
-    interrupts: u32,
-}
-
-impl Session<'_> {
-    /// Follows the records to the end, and returns the exit status.
-    fn follow(&mut self, request: &Request, output: &mut Output) -> Result<u8> {
-        let begin = Instant::now();
-        if let Some(command) = &self.command {
-            command.open_gate()?;
+/// Follows the records to the end, and returns the exit status.
+fn follow(ending: &mut Ending, armed: &mut Armed, output: &mut Output) -> Result<u8> {
+    let code = loop {
+        ending.wait(&armed.reader, LOOK)?;
+        if output.take(&mut armed.reader)? == Taken::NobodyReads || !output.is_read() {
+            break match output.is_terminal() {
+                true => ending.hang_up(),
+                false => 0,
+            };
         }
-        let mut looked = begin;
-        let code = loop {
-            let left = request
-                .time
-                .map(|time| time.saturating_sub(begin.elapsed()));
-            self.waker
-                .wait(self.reader, left.unwrap_or(LOOK).min(LOOK))?;
-            if output.take(self.reader)? == Taken::NobodyReads || !output.is_read() {
-                break match output.is_terminal() {
-                    true => self.hang_up(),
-                    false => 0,
-                };
-            }
-            if let Some(code) = self.signalled() {
-                break code;
-            }
-            if let Some(status) = self.command.as_mut().and_then(Started::ended) {
-                break command::code(status);
-            }
-            if left.is_some_and(|left| left.is_zero()) {
-                break 0;
-            }
-            if self.ends_with_tasks && looked.elapsed() >= LOOK {
-                looked = Instant::now();
-                let tasks = self.files.read("set_event_pid").unwrap_or_default();
-                if tasks.trim().is_empty() {
-                    output.say("all tasks have ended");
-                    break 0;
-                }
-            }
-        };
-        // The rings may have more to show. One more signal ends that.
-        let _ = self.files.set("tracing_on", "0");
-        while output.take(self.reader)? == Taken::More {
-            if !self.waker.signals().is_empty() {
-                break;
-            }
+        if let Some(code) = ending.ended(&armed.files, &mut |text| output.say(text)) {
+            break code;
         }
-        output.flush()?;
-        Ok(code)
+    };
+    // The rings may have more to show. One more signal ends that.
+    let _ = armed.files.set("tracing_on", "0");
+    while output.take(&mut armed.reader)? == Taken::More {
+        if ending.is_signalled() {
+            break;
+        }
     }
-
-    /// The exit status, if a signal ends the session. A command gets Ctrl-C itself: while it takes
-    /// its time, only a second one does.
-    fn signalled(&mut self) -> Option<u8> {
-        for signal in self.waker.signals() {
-            if signal == SIGINT {
-                self.interrupts += 1;
-                match &self.command {
-                    None => return Some(0),
-                    Some(_) if self.interrupts > 1 => return u8::try_from(128 + signal).ok(),
-                    Some(_) => continue,
-                }
-            }
-            if signal == SIGHUP {
-                return Some(self.hang_up());
-            }
-            return u8::try_from(128 + signal).ok();
-        }
-        None
-    }
-
-    /// The terminal is gone: tells the command so, and returns the exit status.
-    fn hang_up(&self) -> u8 {
-        if let Some(command) = &self.command {
-            command.signal(Signal::HUP);
-        }
-        u8::try_from(128 + SIGHUP).unwrap_or(1)
-    }
+    output.flush()?;
+    Ok(code)
 }

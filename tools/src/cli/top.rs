@@ -2,18 +2,16 @@
 
 //! The command that counts and shows a live view.
 
-use super::prepare::{prepare, program, Which};
+use super::prepare::{exit_code, prepare, program, say_refused, SessionArgs};
 use clap::{Args, ValueEnum};
 use ferroprobe_tools::error::Result;
 use ferroprobe_tools::refuse;
 use ferroprobe_tools::top::rows::Column;
 use ferroprobe_tools::top::source::Source;
 use ferroprobe_tools::top::{self, Wanted};
-use ferroprobe_tools::trace::refused::Refused;
-use ferroprobe_tools::trace::{Outcome, Request};
+use ferroprobe_tools::trace::output::stdout_width;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,23 +23,7 @@ const LEAST: Duration = Duration::from_millis(100);
 #[command(override_usage = "ferroprobe top [OPTIONS] WHAT... [-c COMMAND...]")]
 pub(super) struct TopArgs {
     #[command(flatten)]
-    which: Which,
-    /// Run a command, which is the rest of the line, count what it and what it begins do, and end
-    /// with its exit status
-    #[arg(short, long, value_name = "COMMAND...")]
-    command: Option<OsString>,
-    /// Count what this process and what it begins do; more than one with commas
-    #[arg(
-        short,
-        long,
-        value_name = "PID",
-        value_delimiter = ',',
-        conflicts_with = "command"
-    )]
-    pid: Vec<u32>,
-    /// End after this time, such as 10s or 1m30s
-    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
-    time: Option<Duration>,
+    session: SessionArgs,
     /// The time between two readings
     #[arg(long, value_name = "TIME", default_value = "1s",
         value_parser = humantime::parse_duration)]
@@ -75,9 +57,6 @@ pub(super) struct TopArgs {
     /// Columns of a printed table, the terminal's by default
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
-    /// The directory of ferroprobe, default: where the kernel shows it
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
     /// calls, files, locks or block; a function, or patterns such as 'vfs_*'; or definitions as
     /// for trace, each in quotes
     #[arg(required = true, value_name = "WHAT")]
@@ -117,33 +96,16 @@ impl From<Sort> for Column {
     }
 }
 
-/// The columns of the terminal.
-fn width() -> Option<usize> {
-    let size = terminal_size::terminal_size_of(io::stdout());
-    size.map(|(width, _)| usize::from(width.0).max(1))
-}
-
-/// Says what is refused.
-fn refused(all: &[Refused]) -> ExitCode {
-    let width = io::stderr().is_terminal().then(width).flatten();
-    for refused in all {
-        eprintln!("{}", refused.text(width));
-    }
-    ExitCode::FAILURE
-}
-
 /// Counts and shows.
 pub(super) fn run(args: TopArgs, rest: Vec<OsString>) -> Result<ExitCode> {
     if args.every < LEAST {
         refuse!("--every: not more often than each 100ms");
     }
-    if args.pid.contains(&0) {
-        refuse!("0 is no process");
-    }
+    let (which, mut request) = args.session.split(rest)?;
     let source = Source::new(&args.what);
-    let mut prepared = match prepare(&source.definitions, args.which)? {
+    let mut prepared = match prepare(&source.definitions, which)? {
         Ok(prepared) => prepared,
-        Err(all) => return Ok(refused(&all)),
+        Err(all) => return Ok(say_refused(&all, args.width)),
     };
     for text in &prepared.said {
         eprintln!("ferroprobe: {text}");
@@ -151,7 +113,11 @@ pub(super) fn run(args: TopArgs, rest: Vec<OsString>) -> Result<ExitCode> {
     let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     // By NO_COLOR, CLICOLOR and TERM.
     let choice = anstream::AutoStream::choice(&io::stdout());
-    let command: Vec<OsString> = args.command.into_iter().chain(rest).collect();
+    // A table of what tasks did is of interest when they have ended.
+    request.ends_with_tasks = false;
+    if args.once && request.command.is_empty() {
+        request.time.get_or_insert(args.every);
+    }
     let wanted = Wanted {
         title: args.what.join(" "),
         by: args.by,
@@ -159,23 +125,13 @@ pub(super) fn run(args: TopArgs, rest: Vec<OsString>) -> Result<ExitCode> {
         reverse: args.reverse,
         filter: args.filter,
         every: args.every,
-        time: args.time,
         once: args.once,
         rows: args.rows,
-        width: args.width.or_else(width),
+        width: args.width.or_else(stdout_width),
         // A command has the terminal for itself.
-        is_live: has_terminal && !args.once && !args.plain && command.is_empty(),
+        is_live: has_terminal && !args.once && !args.plain && request.command.is_empty(),
         has_colours: choice != anstream::ColorChoice::Never,
     };
-    let request = Request {
-        directory: args.dir,
-        pids: args.pid,
-        command,
-        time: args.time,
-        ..Request::default()
-    };
-    match top::run(&wanted, &request, &source, &mut prepared.plan, &program)? {
-        Outcome::Ended(code) => Ok(ExitCode::from(code)),
-        Outcome::Refused(all) => Ok(refused(&all)),
-    }
+    let outcome = top::run(&wanted, &request, &source, &mut prepared.plan, &program)?;
+    Ok(exit_code(outcome, args.width))
 }

@@ -8,11 +8,10 @@ use super::save;
 use super::screen::{self, Screen};
 use super::state::{Effect, State};
 use super::terminal::{Input, Screened};
-use super::{code_of, Wanted};
+use super::Wanted;
 use crate::error::Result;
-use crate::trace::follow::Waker;
+use crate::trace::ending::Ending;
 use crate::trace::output::stdout_is_read;
-use signal_hook::consts::signal::SIGHUP;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ pub fn run(
     view: usize,
     kernel: &mut Kernel<'_>,
     board: &mut Board,
-    waker: &mut Waker,
+    ending: &mut Ending,
 ) -> Result<u8> {
     let screen = Screen {
         title: wanted.title.clone(),
@@ -46,22 +45,18 @@ pub fn run(
         },
         ..State::default()
     };
-    let begin = Instant::now();
     let mut terminal = Screened::new()?;
     let mut size = terminal.size();
-    let mut due = begin + FIRST;
+    let mut due = Instant::now() + FIRST;
     // A view that is new is read also while the numbers stand still.
     let mut is_new = true;
     let mut is_changed = true;
     loop {
-        if let Some(signal) = waker.signals().into_iter().next() {
-            return Ok(code_of(signal));
+        if let Some(code) = ending.ended(&kernel.armed().files, &mut |_| ()) {
+            return Ok(code);
         }
         if !stdout_is_read() {
-            return Ok(code_of(SIGHUP));
-        }
-        if wanted.time.is_some_and(|time| begin.elapsed() >= time) {
-            return Ok(0);
+            return Ok(ending.hang_up());
         }
         let now = Instant::now();
         while kernel.take(board)? && now.elapsed() < LOOK {}
@@ -76,8 +71,8 @@ pub fn run(
             let _ = terminal.draw(|frame| screen.draw(frame, &state, board));
             is_changed = false;
         }
-        let key = match terminal.input(waker, LOOK)? {
-            Input::Gone => return Ok(code_of(SIGHUP)),
+        let key = match terminal.input(ending.waker(), LOOK)? {
+            Input::Gone => return Ok(ending.hang_up()),
             Input::Nothing => {
                 let former = std::mem::replace(&mut size, terminal.size());
                 is_changed |= former != size;

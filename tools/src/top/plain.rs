@@ -4,16 +4,12 @@
 
 use super::board::{Board, Look};
 use super::kernel::Kernel;
-use super::{code_of, Wanted};
+use super::Wanted;
 use crate::error::Result;
-use crate::trace::command::{self, Started};
-use crate::trace::follow::Waker;
+use crate::trace::ending::{Ending, LOOK};
 use crate::trace::output::stdout_is_read;
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
-
-/// How often signals and records are looked after.
-const LOOK: Duration = Duration::from_millis(500);
+use std::time::Instant;
 
 /// Prints until the end, and returns the exit status.
 pub fn run(
@@ -21,35 +17,20 @@ pub fn run(
     views: &[usize],
     kernel: &mut Kernel<'_>,
     board: &mut Board,
-    waker: &mut Waker,
+    ending: &mut Ending,
 ) -> Result<u8> {
-    let begin = Instant::now();
-    let mut command = kernel.armed().command.take();
-    if let Some(command) = &command {
-        command.open_gate()?;
-    }
-    // One table is of all the time.
-    let end = match (wanted.once, wanted.time) {
-        (true, None) if command.is_none() => Some(wanted.every),
-        (_, time) => time,
-    };
-    let mut printed = begin;
+    let mut printed = Instant::now();
     loop {
-        let left = end.map(|end| end.saturating_sub(begin.elapsed()));
         let next = match wanted.once {
             true => LOOK,
             false => wanted.every.saturating_sub(printed.elapsed()),
         };
-        let longest = left.unwrap_or(LOOK).min(next).min(LOOK);
-        waker.wait(&kernel.armed().reader, longest)?;
+        ending.wait(&kernel.armed().reader, next)?;
         kernel.take(board)?;
         if !stdout_is_read() {
             return Ok(0);
         }
-        let ended = ended(waker, &mut command).or(match left {
-            Some(Duration::ZERO) => Some(0),
-            _ => None,
-        });
+        let ended = ending.ended(&kernel.armed().files, &mut |_| ());
         let is_due = !wanted.once && printed.elapsed() >= wanted.every;
         if ended.is_some() || is_due {
             printed = Instant::now();
@@ -62,14 +43,6 @@ pub fn run(
             return Ok(code);
         }
     }
-}
-
-/// The exit status, if it is the end.
-fn ended(waker: &mut Waker, command: &mut Option<Started>) -> Option<u8> {
-    if let Some(status) = command.as_mut().and_then(Started::ended) {
-        return Some(command::code(status));
-    }
-    waker.signals().into_iter().map(code_of).next()
 }
 
 /// Prints the views. Returns whether anybody reads.

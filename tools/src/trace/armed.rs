@@ -8,6 +8,7 @@ use super::follow::Reader;
 use super::format::Format;
 use super::instance::Instance;
 use super::losses::{self, Hits};
+use super::mapped::Mapped;
 use super::plan::Plan;
 use super::refused::Refused;
 use super::setup;
@@ -28,6 +29,8 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// How long.
     pub time: Option<Duration>,
+    /// Whether the end of the processes is the end.
+    pub ends_with_tasks: bool,
     /// Whether a stack follows each record.
     pub stack: bool,
     /// KiB of the buffer of each CPU.
@@ -51,7 +54,7 @@ pub struct Armed {
     /// When it began.
     pub begin: Option<u64>,
     directory: Directory,
-    _owner: Owner,
+    owner: Owner,
     _instance: Instance,
 }
 
@@ -102,9 +105,16 @@ impl Armed {
             formats,
             begin,
             directory,
-            _owner: owner,
+            owner,
             _instance: instance,
         }))
+    }
+
+    /// Defines further events, each of a line: all or none. They are not enabled.
+    pub fn define(&mut self, lines: &str) -> std::result::Result<(), Refused> {
+        let mut text = Mapped::default();
+        text.push_written(lines, 0);
+        self.owner.define(&self.directory, &text, lines)
     }
 
     /// What became of the hits of each event of the plan.

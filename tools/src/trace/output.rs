@@ -9,7 +9,6 @@ use super::format::Format;
 use super::losses::Hits;
 use super::plan::{Plan, Planned};
 use super::print::{Cell, Columns, Record};
-use super::refused::Refused;
 use super::value::{self, Kind};
 use crate::error::{Refusal, Result};
 use crate::stream::Event;
@@ -129,20 +128,9 @@ impl Output {
         }
     }
 
-    /// Says what is refused.
-    pub fn refuse(&mut self, refused: &[Refused]) {
-        let width = io::stderr().is_terminal().then(|| self.width()).flatten();
-        for refused in refused {
-            let _ = writeln!(io::stderr(), "{}", refused.text(width.or(self.style.width)));
-        }
-    }
-
     /// The columns of a line; none if it may be as long as it is.
     fn width(&self) -> Option<usize> {
-        let terminal = || terminal_size::terminal_size_of(io::stderr());
-        let terminal = || terminal_size::terminal_size_of(io::stdout()).or_else(terminal);
-        let terminal = || terminal().map(|(width, _)| usize::from(width.0).max(1));
-        self.style.width.or_else(terminal)
+        self.style.width.or_else(terminal_width)
     }
 
     /// Begins, at the time `begin`.
@@ -197,6 +185,16 @@ impl Output {
             Err(error) if self.is_gone(&error) => Ok(Taken::NobodyReads),
             Err(error) => Err(self.about(error)),
             Ok(()) => Ok(taken),
+        }
+    }
+
+    /// Writes text, and returns whether somebody may read it.
+    pub fn write(&mut self, text: &str) -> Result<bool> {
+        let written = self.to.write_all(text.as_bytes());
+        match written.and_then(|()| self.to.flush()) {
+            Err(error) if self.is_gone(&error) => Ok(false),
+            Err(error) => Err(self.about(error)),
+            Ok(()) => Ok(true),
         }
     }
 
@@ -348,6 +346,21 @@ impl Shown {
             None => Kind::Plain,
         }
     }
+}
+
+/// The columns of the terminal, if there is one.
+pub fn terminal_width() -> Option<usize> {
+    let terminal = || terminal_size::terminal_size_of(io::stderr());
+    stdout_width().or_else(|| columns(terminal()))
+}
+
+/// The columns of the standard output, if that is a terminal.
+pub fn stdout_width() -> Option<usize> {
+    columns(terminal_size::terminal_size_of(io::stdout()))
+}
+
+fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    size.map(|(width, _)| usize::from(width.0).max(1))
 }
 
 /// Whether somebody may read the standard output.
