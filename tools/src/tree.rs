@@ -9,6 +9,8 @@
 use crate::error::Result;
 use crate::refuse;
 use crate::stream::{self, Event, Stream};
+use serde_json::Value;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -31,24 +33,33 @@ pub struct Wanted<'a> {
 const MOST_LEVELS: usize = 256;
 
 /// A call, or a moment.
-struct Node<'a> {
-    event: &'a Event,
-    begin: u64,
-    took: Option<u64>,
-    inside: Vec<Node<'a>>,
+#[derive(Debug)]
+pub struct Node<E> {
+    /// Its event.
+    pub event: E,
+    /// When it began.
+    pub begin: u64,
+    /// How long it took, if it is a call.
+    pub took: Option<u64>,
+    /// What is inside of it, in the order in which it ended.
+    pub inside: Vec<Node<E>>,
     /// How many levels it has, itself among them.
     levels: usize,
 }
 
-impl Node<'_> {
+impl<E: Borrow<Event>> Node<E> {
+    fn event(&self) -> &Event {
+        self.event.borrow()
+    }
+
     /// The function, or the event if it is none of a function.
-    fn name(&self) -> &str {
-        self.event.function()
+    pub fn name(&self) -> &str {
+        self.event().function()
     }
 
     fn has_failed(&self, argument: &str) -> bool {
-        let value = self.event.arguments.get(argument);
-        let value = value.and_then(serde_json::Value::as_i64);
+        let value = self.event().arguments.get(argument);
+        let value = value.and_then(Value::as_i64);
         value.is_some_and(|value| (-4095..0).contains(&value))
             || self.inside.iter().any(|node| node.has_failed(argument))
     }
@@ -74,20 +85,70 @@ impl fmt::Display for Plain<'_> {
 }
 
 /// What has ended in a thread, in the order of the ends.
-#[derive(Default)]
-struct Ended<'a> {
+#[derive(Debug)]
+pub struct Ended<E> {
     /// Up to the last node that has as many levels as there may be: no call has room for that, and
     /// none reaches behind it.
-    closed: Vec<Node<'a>>,
+    closed: Vec<Node<E>>,
     /// Behind it.
-    open: Vec<Node<'a>>,
+    open: Vec<Node<E>>,
     /// For each of `open` the earliest begin of it and those before it, so that no call looks at
     /// nodes that it does not take.
     earliest: Vec<u64>,
 }
 
-impl<'a> Ended<'a> {
-    fn push(&mut self, node: Node<'a>) {
+impl<E> Default for Ended<E> {
+    fn default() -> Self {
+        Self {
+            closed: Vec::new(),
+            open: Vec::new(),
+            earliest: Vec::new(),
+        }
+    }
+}
+
+impl<E: Borrow<Event>> Ended<E> {
+    /// Adds an event: a call, with what is inside of it, if its argument `duration` is how long it
+    /// took, or else a moment. Returns whether it is a call.
+    pub fn add(&mut self, event: E, duration: &str) -> bool {
+        let about: &Event = event.borrow();
+        let took = about.duration(duration);
+        let begin = about.time.saturating_sub(took.unwrap_or(0));
+        let inside = match took {
+            Some(_) => self.inside(begin),
+            None => Vec::new(),
+        };
+        let levels = inside.iter().map(|node| node.levels).max();
+        self.push(Node {
+            event,
+            begin,
+            took,
+            inside,
+            levels: levels.unwrap_or(0) + 1,
+        });
+        took.is_some()
+    }
+
+    /// What was added last, with what is inside of it.
+    pub fn last_mut(&mut self) -> Option<&mut Node<E>> {
+        self.open.last_mut().or(self.closed.last_mut())
+    }
+
+    /// Forgets what has ended before `time`.
+    pub fn forget(&mut self, time: u64) {
+        let closed = self.closed.partition_point(|node| node.event().time < time);
+        self.closed.drain(..closed);
+        let open = self.open.partition_point(|node| node.event().time < time);
+        self.open.drain(..open);
+        let mut earliest = u64::MAX;
+        self.earliest.clear();
+        for node in &self.open {
+            earliest = earliest.min(node.begin);
+            self.earliest.push(earliest);
+        }
+    }
+
+    fn push(&mut self, node: Node<E>) {
         if node.levels < MOST_LEVELS {
             let before = self.earliest.last().copied().unwrap_or(u64::MAX);
             self.earliest.push(before.min(node.begin));
@@ -99,12 +160,12 @@ impl<'a> Ended<'a> {
     }
 
     /// Takes out what is inside of a call that began at `begin` and ends now.
-    fn inside(&mut self, begin: u64) -> Vec<Node<'a>> {
-        let overlaps = |node: &Node<'_>| node.begin < begin;
+    fn inside(&mut self, begin: u64) -> Vec<Node<E>> {
+        let overlaps = |node: &Node<E>| node.begin < begin;
         let first = match self.closed.last() {
             // Something in it has too many levels: then only what is behind the last that began
             // before the call, and so overlaps with it.
-            Some(last) if last.event.time > begin => match self.earliest.last() {
+            Some(last) if last.event().time > begin => match self.earliest.last() {
                 Some(earliest) if *earliest < begin => {
                     let last = self.open.iter().rposition(overlaps);
                     last.map_or(0, |last| last + 1)
@@ -112,13 +173,14 @@ impl<'a> Ended<'a> {
                 _ if overlaps(last) => 0,
                 _ => return Vec::new(),
             },
-            _ => self.open.partition_point(|node| node.event.time <= begin),
+            _ => self.open.partition_point(|node| node.event().time <= begin),
         };
         self.earliest.truncate(first);
         self.open.split_off(first)
     }
 
-    fn nodes(&self) -> impl Iterator<Item = &Node<'a>> {
+    /// All, in the order in which they ended.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node<E>> {
         self.closed.iter().chain(&self.open)
     }
 }
@@ -129,25 +191,11 @@ impl<'a> Ended<'a> {
 ///
 /// No event has a duration; there is nothing of what is wanted.
 pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
-    let mut threads: BTreeMap<u32, Ended<'_>> = BTreeMap::new();
+    let mut threads: BTreeMap<u32, Ended<&Event>> = BTreeMap::new();
     let mut calls = 0;
     for event in &stream.events {
-        let took = event.duration(wanted.duration);
-        calls += usize::from(took.is_some());
-        let begin = event.time.saturating_sub(took.unwrap_or(0));
         let ended = threads.entry(event.track()).or_default();
-        let inside = match took {
-            Some(_) => ended.inside(begin),
-            None => Vec::new(),
-        };
-        let levels = inside.iter().map(|node| node.levels).max();
-        ended.push(Node {
-            event,
-            begin,
-            took,
-            inside,
-            levels: levels.unwrap_or(0) + 1,
-        });
+        calls += usize::from(ended.add(event, wanted.duration));
     }
     if calls == 0 {
         refuse!(
@@ -156,7 +204,7 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
         );
     }
     let mut roots = Vec::new();
-    for node in threads.values().flat_map(Ended::nodes) {
+    for node in threads.values().flat_map(|ended| ended.nodes()) {
         match wanted.below {
             None => roots.push(node),
             Some(name) => find(node, name, &mut roots),
@@ -166,18 +214,18 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
         roots.retain(|node| node.has_failed(argument));
     }
     roots.sort_by_key(|node| node.begin);
+    let shown = |_: &Event, name: &str, value: &Value| {
+        let is_result = name == wanted.failed.unwrap_or("ret");
+        Some(address(value, is_result).unwrap_or_else(|| stream::text(value)))
+    };
     let mut out = String::new();
     let mut thread = None;
     for root in roots {
         let event = root.event;
         if thread.replace(event.track()) != Some(event.track()) {
-            let _ = write!(out, "{}-{}", Plain(&event.comm), event.pid);
-            if let Some(cpu) = event.idle_cpu() {
-                let _ = write!(out, " [{cpu:03}]");
-            }
-            out.push('\n');
+            heading(event, &mut out);
         }
-        draw(root, wanted, 0, &mut out);
+        draw(root, wanted, &shown, &mut out);
     }
     if out.is_empty() {
         refuse!("there is no such call in it");
@@ -190,14 +238,43 @@ pub fn text(stream: &Stream, wanted: &Wanted<'_>) -> Result<String> {
 }
 
 /// Adds the outermost calls of `name`.
-fn find<'a, 'b>(node: &'b Node<'a>, name: &str, found: &mut Vec<&'b Node<'a>>) {
-    match node.name() == name || node.event.name == name {
+fn find<'b, E: Borrow<Event>>(node: &'b Node<E>, name: &str, found: &mut Vec<&'b Node<E>>) {
+    match node.name() == name || node.event().name == name {
         true => found.push(node),
         false => node.inside.iter().for_each(|node| find(node, name, found)),
     }
 }
 
-fn draw(node: &Node<'_>, wanted: &Wanted<'_>, level: usize, out: &mut String) {
+/// Writes the line above the trees of a thread.
+pub fn heading(event: &Event, out: &mut String) {
+    // Writing to a string does not fail.
+    let _ = write!(out, "{}-{}", Plain(&event.comm), event.pid);
+    if let Some(cpu) = event.idle_cpu() {
+        let _ = write!(out, " [{cpu:03}]");
+    }
+    out.push('\n');
+}
+
+/// How an argument of an event is shown, by its name and its value; `None` if it is not.
+pub type Shown<'a> = &'a dyn Fn(&Event, &str, &Value) -> Option<String>;
+
+/// Draws a call and what is inside of it.
+pub fn draw<E: Borrow<Event>>(
+    node: &Node<E>,
+    wanted: &Wanted<'_>,
+    shown: Shown<'_>,
+    out: &mut String,
+) {
+    draw_at(node, wanted, shown, 0, out);
+}
+
+fn draw_at<E: Borrow<Event>>(
+    node: &Node<E>,
+    wanted: &Wanted<'_>,
+    shown: Shown<'_>,
+    level: usize,
+    out: &mut String,
+) {
     if wanted.levels.is_some_and(|levels| level >= levels) {
         return;
     }
@@ -212,22 +289,24 @@ fn draw(node: &Node<'_>, wanted: &Wanted<'_>, level: usize, out: &mut String) {
     });
     let _ = write!(out, "{} {took:>14}  ", seconds(node.begin));
     let _ = write!(out, "{:1$}{2}", "", level * 2, Plain(node.name()));
-    for (name, value) in &node.event.arguments {
-        if name != wanted.duration {
-            let is_result = name == wanted.failed.unwrap_or("ret");
-            let text = address(value, is_result).unwrap_or_else(|| stream::text(value));
+    let event = node.event();
+    for (name, value) in &event.arguments {
+        if name == wanted.duration {
+            continue;
+        }
+        if let Some(text) = shown(event, name, value) {
             let _ = write!(out, " {}={}", Plain(name), Plain(&text));
         }
     }
     out.push('\n');
     for node in &node.inside {
-        draw(node, wanted, level + 1, out);
+        draw_at(node, wanted, shown, level + 1, out);
     }
 }
 
 /// An address of the kernel, in hexadecimal: it has the highest bit. So has a result that is below all
 /// errors, of which the type `errno` keeps the lower half.
-fn address(value: &serde_json::Value, is_result: bool) -> Option<String> {
+fn address(value: &Value, is_result: bool) -> Option<String> {
     if let Some(signed) = value.as_i64() {
         let is_address = is_result && signed < -4095;
         return is_address.then(|| match i32::try_from(signed) {
