@@ -2,6 +2,7 @@
 
 //! The commands and what they are told.
 
+mod graph;
 mod pictures;
 mod prepare;
 mod top;
@@ -42,6 +43,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Count: a live view of what is hit most, takes longest or fails
     Top(top::TopArgs),
+    /// Show the calls below a function as a tree, with their times and errors
+    Graph(graph::GraphArgs),
     /// Show a function or a file, with a number before each line that can be probed
     Lines {
         #[command(flatten)]
@@ -261,6 +264,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     match Cli::parse_from(line).command {
         Command::Trace(args) => trace::run(args, rest),
         Command::Top(args) => top::run(args, rest),
+        Command::Graph(args) => graph::run(args, rest),
         Command::TraceKeeper { path } => {
             instance::keep(&path)?;
             Ok(ExitCode::SUCCESS)

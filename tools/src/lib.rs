@@ -6,7 +6,8 @@
 //! [`lines`] and [`scope`] say which code belongs to which line and function; [`place`] and
 //! [`types`] say where variables are; [`define`] writes definitions. [`stream`] reads events, which
 //! [`convert`], [`flame`], [`hist`] and [`tree`] write as files, pictures and text. [`trace`] defines
-//! events, and follows them.
+//! events, and follows them; [`top`] counts what it follows, and [`graph`] finds the functions to
+//! follow in the kernel's code.
 
 pub mod arch;
 pub mod arrivals;
@@ -21,6 +22,7 @@ pub mod error;
 pub mod fetch;
 pub mod find;
 pub mod flame;
+pub mod graph;
 pub mod hist;
 pub mod image;
 pub mod index;

@@ -130,8 +130,8 @@ fn completions_and_manual_pages_name_every_command() {
     printed(&["man", &folder.path().to_string_lossy()]);
     let shells = ["bash", "zsh"].map(|shell| printed(&["completions", shell]));
     for command in [
-        "trace", "top", "lines", "vars", "define", "flame", "hist", "tree", "convert", "reset",
-        "doctor",
+        "trace", "top", "graph", "lines", "vars", "define", "flame", "hist", "tree", "convert",
+        "reset", "doctor",
     ] {
         let page = folder.path().join(format!("ferroprobe-{command}.1"));
         assert!(

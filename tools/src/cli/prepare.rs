@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the commands that trace for a while have in common: whose hits count, how long, and a plan of
-//! definitions, with debug information where that is needed.
+//! What the commands that trace for a while have in common: whose hits count, how long, and a plan
+//! of definitions, with debug information where that is needed.
 
 use super::FileArgs;
 use clap::Args;
