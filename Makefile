@@ -77,7 +77,7 @@ kernel: ## prepare a stock kernel and a tree to build for it; print its folder
 demo: ## build, boot and show a session in QEMU
 	@qemu/demo
 
-shell: ## an interactive guest with the module loaded
+shell: ## a guest with the module, the program and a prompt, or for the script on standard input
 	@qemu/shell
 
 selftest: ## one guest's selftests; T= picks some by pattern
@@ -150,6 +150,8 @@ help: ## this list
 	@echo '                    or one that test-debug compiles: debug, rt, cfi, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
+	@echo '  DEBUG_INFO=1      shell: with the debug information of the kernel'
+	@echo '  LIMIT=            shell: how many seconds a script may take'
 	@echo '  SECONDS= SEED=    stress, fuzz: for how long, and what they draw operations by'
 	@echo '  NAME=             fuzz-faults: the patches to apply, without .patch; all by default'
 	@echo '  OPS=              fuzz: a file of operations to perform in place of those'
