@@ -11,12 +11,11 @@ mod condition;
 mod fetcharg;
 mod location;
 mod misread;
+mod naming;
 mod pair;
 mod postfix;
 mod synthetic;
 mod unknown_letter;
-
-use core::fmt::Write;
 
 use crate::engine::code::arch::Machine;
 use crate::engine::definition::ast::{
@@ -28,27 +27,15 @@ use crate::engine::language::functions;
 use crate::engine::language::lex::{self, Command, Span};
 use crate::engine::language::types::{self, TypeSpec};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::engine::util::text::Appender;
-use crate::sys::{AllocError, Vec};
+use crate::sys::Vec;
 use location::{attached, function, generated_name, one_symbol, place, tracepoint};
 use misread::{a_filter, misread};
 use unknown_letter::unknown_letter;
 
 pub use fetcharg::BEGIN;
+pub use naming::RESERVED_NAMES;
+pub(in crate::engine) use naming::{generated_arg_name, make_unique};
 pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
-
-/// Names that arguments cannot have: they are fields of the record.
-pub const RESERVED_NAMES: [&[u8]; 9] = [
-    b"common_type",
-    b"common_flags",
-    b"common_preempt_count",
-    b"common_pid",
-    b"common_tgid",
-    b"__probe_ip",
-    b"__probe_ret_ip",
-    b"__probe_func",
-    b"__probe_faults",
-];
 
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,6 +232,7 @@ fn definition(
             definition.args.push(argument)?;
         }
     }
+    make_unique(&mut definition.args)?;
     Ok(definition)
 }
 
@@ -349,19 +337,16 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
         None => (None, word),
     };
     let (text, type_text) = split_type(body);
-    let name = match given {
-        Some(name) => name.to_vec()?,
-        None => match field_name(text.bytes, definition.kind) {
-            Some(name) => Vec::from_slice(name)?,
-            None => generated_arg_name(text.bytes, definition.args.len())?,
-        },
-    };
-    if !lex::is_identifier(&name) {
-        return Err(word.error(Kind::BadArgName));
-    }
-    let used = definition.args.iter().any(|other| *other.name == *name);
-    if used || RESERVED_NAMES.contains(&&*name) {
-        return Err(word.error(Kind::UsedArgName));
+    let written = given
+        .map(|name| name.bytes)
+        .or_else(|| naming::is_name(text.bytes).then_some(text.bytes));
+    if let Some(name) = written {
+        if !lex::is_identifier(name) {
+            return Err(word.error(Kind::BadArgName));
+        }
+        if naming::is_used(&definition.args, name) {
+            return Err(word.error(Kind::UsedArgName));
+        }
     }
     if body.bytes.len() > MAX_ARG_LEN {
         return Err(body.error(Kind::ArgTooLong));
@@ -371,7 +356,11 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
     }
     let (expression, spec) =
         typed_expression(text, type_text, given.is_none(), definition, machine)?;
-    Ok(Argument {
+    let name = match written {
+        Some(name) => Vec::from_slice(name)?,
+        None => generated_arg_name(text.bytes, &expression, definition.args.len())?,
+    };
+    let argument = Argument {
         name,
         text: body.to_vec()?,
         at: word.at,
@@ -379,7 +368,12 @@ fn argument(word: Span<'_>, definition: &Definition, machine: Machine) -> Result
         type_at: type_text.map_or(body.at, |t| t.at),
         expression,
         spec,
-    })
+    };
+    let is_fixed = written.is_none() && !naming::is_generated(&argument);
+    if is_fixed && naming::is_used(&definition.args, &argument.name) {
+        return Err(word.error(Kind::UsedArgName));
+    }
+    Ok(argument)
 }
 
 /// Parses expression and type, and checks that they fit.
@@ -446,26 +440,4 @@ fn split_type(body: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
         }
         None => (body, None),
     }
-}
-
-/// If `text` is a field of a pair, `$FIELD` or `$begin.FIELD`, returns its name.
-fn field_name(text: &[u8], kind: ProbeKind) -> Option<&[u8]> {
-    let name = text
-        .strip_prefix(b"$")
-        .filter(|_| kind == ProbeKind::Pair)?;
-    let name = name.strip_prefix(BEGIN).unwrap_or(name);
-    (lex::is_identifier(name) && name.len() <= MAX_ARG_NAME_LEN).then_some(name)
-}
-
-/// Returns the name of an argument without one: its text if that is a valid name, otherwise `argN`.
-pub(in crate::engine) fn generated_arg_name(
-    text: &[u8],
-    index: usize,
-) -> Result<Vec<u8>, AllocError> {
-    if lex::is_identifier(text) && text.len() <= MAX_ARG_NAME_LEN {
-        return Vec::from_slice(text);
-    }
-    let mut name = Vec::new();
-    let written = write!(Appender(&mut name), "arg{}", index.saturating_add(1));
-    written.map(|()| name).map_err(|_| AllocError)
 }

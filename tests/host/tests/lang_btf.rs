@@ -73,47 +73,47 @@ fn expanded_arguments_are_listed() {
     definition.write_line(&mut line).unwrap();
     assert_eq!(
         line,
-        "p:kprobes/p_vfs_read_0 vfs_read file=file:u8 arg2=$comm count=count\n"
+        "p:kprobes/p_vfs_read_0 vfs_read file=file:u8 comm=$comm count=count\n"
     );
 }
 
 #[test]
 fn members() {
-    check("p vfs_read file->f_mode", "arg1=32769");
+    check("p vfs_read file->f_mode", "f_mode=32769");
     check(
         "p vfs_read n=file->f_path.dentry->d_name.name:string",
         "n=\"name\"",
     );
     check(
         "p vfs_read file->f_path.dentry->d_name.len file->f_owner file->high",
-        "arg1=4 arg2=21845 arg3=0",
+        "len=4 f_owner=21845 high=0",
     );
     check(
         "p vfs_read file->low file->next->next->f_mode:x16",
-        "arg1=7 arg2=0x8001",
+        "low=7 f_mode=0x8001",
     );
     check(
         "p vfs_read file->f_bits file->f_sign file->f_flag",
-        "arg1=5 arg2=-2 arg3=16909060",
+        "f_bits=5 f_sign=-2 f_flag=16909060",
     );
     check(
         "p vfs_read file->f_sign:u8 +0(file->f_path.dentry):u8",
-        "arg1=245 arg2=0",
+        "f_sign=245 arg2=0",
     );
-    check("r open_file $retval->f_mode", "arg1=(fault)");
+    check("r open_file $retval->f_mode", "f_mode=(fault)");
 }
 
 #[test]
 fn the_current_task() {
     check(
         "p vfs_read+4 $current->pid c=$current->comm:string",
-        "arg1=42 c=\"swapper\"",
+        "pid=42 c=\"swapper\"",
     );
     check(
         "p vfs_read $current->group_leader->pid $current->colour",
-        "arg1=42 arg2=0",
+        "pid=42 colour=0",
     );
-    check("p vfs_read (task_struct)$current->pid", "arg1=42");
+    check("p vfs_read (task_struct)$current->pid", "pid=42");
     check("p vfs_read $current", "arg1=0x7000");
 }
 
@@ -144,11 +144,11 @@ fn typecasts() {
     k.set("di", 0x3010);
     assert_eq!(
         printed("p vfs_read (file,f_path)file->f_mode", &mut k),
-        "arg1=32769"
+        "f_mode=32769"
     );
     assert_eq!(
         printed("p vfs_read (file,f_path.mnt)%di->f_mode", &mut k),
-        "arg1=32769"
+        "f_mode=32769"
     );
     check(
         "p vfs_read pid=(task_struct,group_leader)$current->pid",
@@ -191,64 +191,70 @@ fn taking() -> Kernel {
 fn c_as_people_write_it() {
     for (definition, want) in [
         // By the number of the argument, at entry and at return.
-        ("p take $arg1->low", "arg1=9"),
-        ("r take $arg1->items[1].first", "arg1=3"),
+        ("p take $arg1->low", "low=9"),
+        ("r take $arg1->items[1].first", "first=3"),
         // Casts.
-        ("p take (struct bag *)%di->low", "arg1=9"),
+        ("p take (struct bag *)%di->low", "low=9"),
         ("p take x=( const  struct\tbag  * )%di->low", "x=9"),
-        ("p take (bag *)%di->low", "arg1=9"),
-        ("p take ((struct bag *)%di)->next->low", "arg1=9"),
+        ("p take (bag *)%di->low", "low=9"),
+        ("p take ((struct bag *)%di)->next->low", "low=9"),
         (
             "p take ((struct bag *)%di)[0].low (bag)bag[0].items[1].second",
-            "arg1=9 arg2=4",
+            "low=9 second=4",
         ),
         (
             "p take (struct bag *)((struct bag *)%di->next)->low +8((struct bag *)bag->next):u32",
-            "arg1=9 arg2=3",
+            "low=9 arg2=3",
         ),
-        ("p take (struct bag *)+0x18(%di)->low", "arg1=9"),
+        ("p take (struct bag *)+0x18(%di)->low", "low=9"),
         // Elements of arrays, and behind pointers.
         (
             "p take bag->items[2].second bag->items[0].first",
-            "arg1=6 arg2=1",
+            "second=6 first=1",
         ),
         (
             "p take pairs[1].first pairs[0].second:x32",
-            "arg1=30 arg2=0x14",
+            "first=30 second=0x14",
         ),
-        ("p take bag[0].next[0].items[1].second", "arg1=4"),
+        ("p take bag[0].next[0].items[1].second", "second=4"),
         (
             "p take bag->tail[1].second bag->bytes[3]:char",
-            "arg1=80 arg2='a'",
+            "second=80 bytes='a'",
         ),
         (
             "p take bag->items[1].first:u32[2] bag->bytes:string",
-            "arg1={3,4} arg2=\"in a bag\\t\"",
+            "first={3,4} bytes=\"in a bag\\t\"",
         ),
         // What the kernel has macros for.
-        ("p take sk->sk_dport sk->sk_family", "arg1=1337 arg2=2"),
-        ("p take sk->lock sk->skc_lock:x8", "arg1=34 arg2=0x11"),
-        ("p vfs_read file->dentry", "arg1=0xa000"),
+        (
+            "p take sk->sk_dport sk->sk_family",
+            "sk_dport=1337 sk_family=2",
+        ),
+        ("p take sk->lock sk->skc_lock:x8", "lock=34 skc_lock=0x11"),
+        ("p vfs_read file->dentry", "dentry=0xa000"),
         // Variables of the kernel.
-        ("p take (struct bag *)@init_bag.llvm.77->low", "arg1=9"),
-        ("p take (struct bag)@init_bag.llvm.77.low", "arg1=33"),
+        ("p take (struct bag *)@init_bag.llvm.77->low", "low=9"),
+        ("p take (struct bag)@init_bag.llvm.77.low", "low=33"),
         (
             "p take @runqueues[2].nr_running @runqueues[0].curr->pid",
-            "arg1=102 arg2=42",
+            "nr_running=102 pid=42",
         ),
         (
             "p take @current_bag[3]->items[1].first @current_bag[1]",
-            "arg1=3 arg2=0xa000",
+            "first=3 arg2=0xa000",
         ),
         ("p take @untyped_cpu[3]", "arg1=0xa000"),
-        ("p take this_cpu_ptr(@runqueues)->nr_running", "arg1=100"),
+        (
+            "p take this_cpu_ptr(@runqueues)->nr_running",
+            "nr_running=100",
+        ),
         (
             "p take this_cpu_read(@current_bag)->items[0].second",
-            "arg1=2",
+            "second=2",
         ),
         (
             "p take (struct bag *)this_cpu_read(@untyped_cpu)->low",
-            "arg1=9",
+            "low=9",
         ),
     ] {
         assert_eq!(printed(definition, &mut taking()), want, "{definition}");
@@ -385,7 +391,7 @@ fn arguments_of_a_tracepoint() {
         ("t reached $arg1 $arg3", "flag=1 code=-2"),
         (
             "t reached next->comm:string pid=next->pid",
-            "arg1=\"swapper\" pid=42",
+            "comm=\"swapper\" pid=42",
         ),
         ("t reached +16($arg2):string", "arg1=\"swapper\""),
         // Cut to the bits of the argument, and extended as the argument is.
@@ -398,7 +404,7 @@ fn arguments_of_a_tracepoint() {
             "a=-2 b=-2 c=0xfffffffffffffffe",
         ),
         ("t reached a=$arg3:x8 b=code:b4@0/16", "a=0xfe b=14"),
-        ("t reached $comm", "arg1=\"bash\""),
+        ("t reached $comm", "comm=\"bash\""),
     ] {
         assert_eq!(
             printed(definition, &mut at_tracepoint()),
@@ -485,7 +491,7 @@ fn structures_by_value_are_what_they_consist_of() {
     k.write(0x3004, &[0xe8, 3, 0, 0, 0xe9, 3, 0, 0]);
     assert_eq!(
         printed("p with_cred cred->uid cred->gid u=cred->usage i=id", &mut k),
-        "arg1=1000 arg2=1001 u=-1 i=1000"
+        "uid=1000 gid=1001 u=-1 i=1000"
     );
     // A type that is asked for is taken.
     assert_eq!(

@@ -86,22 +86,26 @@ fn what_is_behind_two_registers() {
 fn members_by_value() {
     check(
         "p sk_setsockopt optval.kernel optval.is_kernel $arg4.kernel:u8",
-        "arg1=0x190 arg2=0 arg3=144",
-        "arg1=0x190 arg2=0 arg3=144",
+        "kernel=0x190 is_kernel=0 kernel_2=144",
+        "kernel=0x190 is_kernel=0 kernel_2=144",
     );
-    check("r sk_setsockopt optval.kernel", "arg1=0x190", "arg1=0x190");
+    check(
+        "r sk_setsockopt optval.kernel",
+        "kernel=0x190",
+        "kernel=0x190",
+    );
     // 0x0032_0004_0003_0002: from, to, and bits of a word.
     let mut k = kernel(Arch::X86_64);
     k.set("di", 0xffff_fff2_0003_0002);
     for (definition, want) in [
-        ("p cut range.from range.to", "arg1=2 arg2=3"),
-        ("p cut range.flags range.kind", "arg1=2 arg2=-2"),
+        ("p cut range.from range.to", "from=2 to=3"),
+        ("p cut range.flags range.kind", "flags=2 kind=-2"),
         (
             "p cut range.to:u8 range.to:x64 range.flags:u32",
-            "arg1=3 arg2=0x3 arg3=2",
+            "to=3 to_2=0x3 flags=2",
         ),
-        ("p cut t=range.to:b4@1/8 range.to:be16", "t=1 arg2=768"),
-        ("p cut path.dentry path.mnt", "arg1=0x12c arg2=0xc8"),
+        ("p cut t=range.to:b4@1/8 range.to:be16", "t=1 to=768"),
+        ("p cut path.dentry path.mnt", "dentry=0x12c mnt=0xc8"),
         ("p cut range", "range=0xfffffff200030002"),
     ] {
         assert_eq!(printed(definition, &mut k), want, "{definition}");
@@ -110,7 +114,7 @@ fn members_by_value() {
     k.set("dx", 0x5000);
     k.write(0x5000, &[0; 64]);
     k.write(0x5020, &[9, 0, 0, 0, 8, 0, 0, 0]);
-    assert_eq!(printed("p cut path.dentry->d_name.len", &mut k), "arg1=8");
+    assert_eq!(printed("p cut path.dentry->d_name.len", &mut k), "len=8");
 }
 
 #[test]
@@ -129,32 +133,36 @@ fn on_the_stack_and_by_reference() {
         ("p many f h", "f=600 h=905", "f=600 h=900"),
         (
             "p many g.tv_sec g.tv_nsec",
-            "arg1=903 arg2=904",
-            "arg1=700 arg2=800",
+            "tv_sec=903 tv_nsec=904",
+            "tv_sec=700 tv_nsec=800",
         ),
-        ("r many g.tv_nsec h", "arg1=904 h=905", "arg1=800 h=900"),
+        (
+            "r many g.tv_nsec h",
+            "tv_nsec=904 h=905",
+            "tv_nsec=800 h=900",
+        ),
         (
             "p many e.first e.second e.third",
-            "arg1=900 arg2=901 arg3=0",
-            "arg1=7001 arg2=42 arg3=43",
+            "first=900 second=901 third=0",
+            "first=7001 second=42 third=43",
         ),
         (
             "r many e.first e.second e.third",
-            "arg1=900 arg2=901 arg3=0",
-            "arg1=7001 arg2=42 arg3=43",
+            "first=900 second=901 third=0",
+            "first=7001 second=42 third=43",
         ),
         (
             "p many e e.text:u8",
-            "e=0x384 arg2=134",
-            "e=0x1b59 arg2=116",
+            "e=0x384 text=134",
+            "e=0x1b59 text=116",
         ),
         (
             "p many x=$arg5:u16 $arg5.first",
-            "x=900 arg2=900",
-            "x=7001 arg2=7001",
+            "x=900 first=900",
+            "x=7001 first=7001",
         ),
-        ("p many e.text[1]", "arg1=3", "arg1=101"),
-        ("r many e.text[1]", "arg1=3", "arg1=101"),
+        ("p many e.text[1]", "text=3", "text=101"),
+        ("r many e.text[1]", "text=3", "text=101"),
         ("p many $arg9 ", "", ""),
     ] {
         if definition.ends_with(' ') {
@@ -183,7 +191,7 @@ fn on_the_stack_and_by_reference() {
 fn other_types() {
     check("p wide a b c", "a=100 b=200 c=400", "a=100 b=300 c=500");
     check("p odd q", "q=100", "q=300");
-    check("p odd p.a", "arg1=132", "arg1=100");
+    check("p odd p.a", "a=132", "a=100");
     check("p hollow a", "a=100", "a=100");
     check("p real a", "a=100", "a=100");
     check("p root a", "a=100", "a=100");
@@ -212,31 +220,31 @@ fn results_of_several_registers() {
             "r current_time $retval.tv_sec $retval.tv_nsec s=$retval",
             &mut k
         ),
-        "arg1=30064771073 arg2=99 s=0x700000001"
+        "tv_sec=30064771073 tv_nsec=99 s=0x700000001"
     );
     check(
         "r cut inode=$arg1 $retval.from $retval.kind",
-        "inode=0x64 arg2=1 arg3=0",
-        "inode=0x64 arg2=100 arg3=0",
+        "inode=0x64 from=1 kind=0",
+        "inode=0x64 from=100 kind=0",
     );
     let mut k = kernel(Arch::Arm64);
     assert_eq!(
         printed("r current_time $retval.tv_sec $retval.tv_nsec", &mut k),
-        "arg1=100 arg2=200"
+        "tv_sec=100 tv_nsec=200"
     );
     // One in memory.
     k.set("x8", 0x2000);
     k.write(0x2000, &[5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]);
     assert_eq!(
         printed("r many $retval $retval.first $retval.second", &mut k),
-        "arg1=0x2000 arg2=5 arg3=6"
+        "arg1=0x2000 first=5 second=6"
     );
     let mut k = kernel(Arch::X86_64);
     k.set("ax", 0x2000);
     k.write(0x2000, &[5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]);
     assert_eq!(
         printed("r many $retval $retval.first $retval.second", &mut k),
-        "arg1=0x2000 arg2=5 arg3=6"
+        "arg1=0x2000 first=5 second=6"
     );
 }
 
@@ -251,17 +259,20 @@ fn arguments_of_tracepoints() {
             "t valued flag at.tv_sec at.tv_nsec $arg1.tv_nsec x=$arg2",
             &mut k,
         );
-        assert_eq!(words, "flag=12 arg2=10 arg3=11 arg4=11 x=0xc", "{arch:?}");
+        assert_eq!(
+            words, "flag=12 tv_sec=10 tv_nsec=11 tv_nsec_2=11 x=0xc",
+            "{arch:?}"
+        );
         if arch == Arch::X86_64 {
             let words = printed("t valued large.first large.second large", &mut k);
             assert_eq!(
                 words,
-                format!("arg1={} arg2={} large=0xf", 10 + large, 11 + large)
+                format!("first={} second={} large=0xf", 10 + large, 11 + large)
             );
         } else {
             k.write(10 + large, &[5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]);
             let words = printed("t valued large.first large.second large", &mut k);
-            assert_eq!(words, "arg1=5 arg2=6 large=0x5");
+            assert_eq!(words, "first=5 second=6 large=0x5");
         }
     }
 }
@@ -291,7 +302,7 @@ fn what_is_refused_says_what_to_write() {
     // On arm64 a packed structure is in registers, and a member in two of them.
     let error = compile("p odd p.b", &mut kernel(Arch::Arm64)).unwrap_err();
     assert_eq!(error.detail(), b"it is in two registers, a part in each");
-    check_x86("p odd p.b", "arg1=9583660007044415491");
+    check_x86("p odd p.b", "b=9583660007044415491");
 }
 
 fn check_x86(definition: &str, want: &str) {
@@ -303,12 +314,12 @@ fn one_of_several_structures_of_a_name() {
     let mut k = kernel(Arch::X86_64);
     k.write(100, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
     for (definition, want) in [
-        ("p vfs_read (struct box *)%di->x", "arg1=1"),
-        ("p vfs_read (box)%di->z", "arg1=3"),
-        ("p vfs_read ((box)%di)->z", "arg1=3"),
-        ("p vfs_read (box,z)%di->y", "arg1=(fault)"),
-        ("p vfs_read (chest)%di->y", "arg1=2"),
-        ("p vfs_read (chest)%di->lid", "arg1=1"),
+        ("p vfs_read (struct box *)%di->x", "x=1"),
+        ("p vfs_read (box)%di->z", "z=3"),
+        ("p vfs_read ((box)%di)->z", "z=3"),
+        ("p vfs_read (box,z)%di->y", "y=(fault)"),
+        ("p vfs_read (chest)%di->y", "y=2"),
+        ("p vfs_read (chest)%di->lid", "lid=1"),
     ] {
         assert_eq!(printed(definition, &mut k), want, "{definition}");
     }

@@ -106,7 +106,7 @@ fn changed_members_are_shown() {
     let got = changed("r mixed mix->pair:changes n=\\1:u8", &mut kernel(), |k| {
         k.write(MIX + 0x20, &[7]);
     });
-    assert_eq!(got, "arg1={first=0->7} n=1");
+    assert_eq!(got, "pair={first=0->7} n=1");
     // Of two.
     let got = changed(
         "r mixed mix->pair:changes pairs:changes $retval",
@@ -117,7 +117,7 @@ fn changed_members_are_shown() {
         },
     );
     assert!(
-        got.starts_with("arg1={first=0->7} pairs={second=0->3} arg3="),
+        got.starts_with("pair={first=0->7} pairs={second=0->3} arg3="),
         "{got}"
     );
 }

@@ -47,7 +47,7 @@ fn sources() {
     check("r vfs_read $retval:s32 v=$retval:u8", "arg1=-2 v=254");
     check(
         "p vfs_read $comm $COMM:string",
-        "arg1=\"bash\" arg2=\"bash\"",
+        "comm=\"bash\" comm_2=\"bash\"",
     );
     check(
         "p vfs_read $current \\0x10 \\-1:s8",
@@ -65,6 +65,27 @@ fn sources() {
         "p vfs_read this_cpu_read(@pcpu) this_cpu_ptr(@pcpu)",
         "arg1=0x4d arg2=0x100040",
     );
+}
+
+/// What is written without a name has one of its own, whatever else has a name.
+#[test]
+fn names_that_are_not_written() {
+    check(
+        "r vfs_read $duration $duration $nsecs $tgid nsecs=\\1",
+        "duration=1234 duration_2=1234 nsecs_2=1001234 tgid=4711 nsecs=0x1",
+    );
+    check(
+        "p vfs_read comm=\\1:u8 $comm $comm comm_2=\\2:u8",
+        "comm=1 comm_3=\"bash\" comm_4=\"bash\" comm_2=2",
+    );
+    // Those that ftrace's users know, or that would be too long.
+    check(
+        "r vfs_read $retval:u8 $stack1 %si:u8",
+        "arg1=254 arg2=0x11 arg3=240",
+    );
+    let mut k = kernel();
+    assert!(compile("p vfs_read \\1 arg1=\\2", &mut k).is_err());
+    assert!(compile("p vfs_read arg2=\\1 \\2", &mut k).is_err());
 }
 
 #[test]
@@ -305,7 +326,7 @@ fn arguments_at_return_are_those_of_entry() {
 #[test]
 fn a_return_has_a_duration() {
     for probe in ["r vfs_read", "r4 vfs_read", "f vfs_read%return"] {
-        check(&format!("{probe} $duration"), "arg1=1234");
+        check(&format!("{probe} $duration"), "duration=1234");
         check(
             &format!("{probe} a=$arg1 d=$duration x=$duration:x16 b=$duration:b4@0/32 $retval"),
             "a=0x3000 d=1234 x=0x4d2 b=2 arg5=0xfffffffffffffffe",
@@ -326,7 +347,7 @@ fn a_return_has_a_duration() {
 fn a_hit_has_a_time() {
     check(
         "p vfs_read $nsecs at=$nsecs low=$nsecs:x16",
-        "arg1=1000000 at=1000000 low=0x4240",
+        "nsecs=1000000 at=1000000 low=0x4240",
     );
     let mut k = kernel();
     let (_, program) = compile("r vfs_read $nsecs", &mut k).unwrap();
@@ -337,7 +358,7 @@ fn a_hit_has_a_time() {
 fn a_hit_has_a_process() {
     check(
         "p vfs_read $tgid x=$tgid:x64 low=$tgid:u8",
-        "arg1=4711 x=0x1267 low=103",
+        "tgid=4711 x=0x1267 low=103",
     );
 }
 
@@ -345,12 +366,12 @@ fn a_hit_has_a_process() {
 fn a_hit_has_a_container() {
     check(
         "p vfs_read $nspid pid=$nstgid:x32 id=$cgroup path=$cgroup:string low=$cgroup:u8",
-        "arg1=12 pid=0x7 id=5309 path=\"/user.slice/x\" low=189",
+        "nspid=12 pid=0x7 id=5309 path=\"/user.slice/x\" low=189",
     );
     let mut k = kernel();
     let arguments = "p vfs_read path=$cgroup:string $comm";
     k.cgroup = None;
-    assert_eq!(printed(arguments, &mut k), "path=(fault) arg2=\"bash\"");
+    assert_eq!(printed(arguments, &mut k), "path=(fault) comm=\"bash\"");
     let path = "/x".repeat(2500);
     k.cgroup = Some(path.clone().leak().as_bytes());
     let cut = printed(arguments, &mut k);

@@ -65,15 +65,15 @@ fn every_member_is_printed() {
             "p mixed x=((struct mix *)%di)->next:struct",
             format!("x={MIX}"),
         ),
-        ("p mixed mix->pair:struct", "arg1={first=1,second=2}".into()),
+        ("p mixed mix->pair:struct", "pair={first=1,second=2}".into()),
         (
             "p mixed mix->pairs[1]:struct",
-            "arg1={first=5,second=6}".into(),
+            "pairs={first=5,second=6}".into(),
         ),
         ("p mixed pairs[1]:struct", "arg1={first=3,second=4}".into()),
         (
             "p mixed mix->next->next->pair:struct",
-            "arg1={first=1,second=2}".into(),
+            "pair={first=1,second=2}".into(),
         ),
         (
             "p mixed either:struct",
@@ -148,7 +148,7 @@ fn what_cannot_be_read_leaves_nothing_behind() {
         "{record:x?}"
     );
     k.set("di", 0x99_0000);
-    assert_eq!(printed("p mixed mix->next:struct", &mut k), "arg1=(fault)");
+    assert_eq!(printed("p mixed mix->next:struct", &mut k), "next=(fault)");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::engine::language::types::{Type, TypeSpec};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::Vec;
 
-use super::RESERVED_NAMES;
+use super::naming::RESERVED_NAMES;
 
 /// Maximum number of fields: the kernel's `SYNTH_FIELDS_MAX`.
 const MAX_FIELDS: usize = 64;

@@ -79,6 +79,7 @@ pub fn expand(definition: &mut Definition, target: &Target<'_>) -> Result<(), Er
             _ => expanded.push(arg)?,
         }
     }
+    parse::make_unique(&mut expanded)?;
     check(&expanded)?;
     definition.args = expanded;
     Ok(())
@@ -107,18 +108,18 @@ fn named(
     }
     let mut text = Vec::from_slice(parameter.name)?;
     text.extend_from_slice(suffix)?;
-    let origin = Origin::Name(Vec::from_slice(parameter.name)?);
+    let expression = Expression {
+        origin: Origin::Name(Vec::from_slice(parameter.name)?),
+        source_at: at,
+        steps: Vec::new(),
+    };
     Ok(Argument {
-        name: parse::generated_arg_name(parameter.name, index)?,
+        name: parse::generated_arg_name(parameter.name, &expression, index)?,
         text,
         at,
         text_at: at,
         type_at,
-        expression: Expression {
-            origin,
-            source_at: at,
-            steps: Vec::new(),
-        },
+        expression,
         spec,
     })
 }
