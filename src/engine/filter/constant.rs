@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The refusal of a value that is no number, but stands for one: `10ms`, `4k`, `O_CREAT`,
-//! `-ENOENT`.
+//! Numbers with a unit, `10ms` and `4k`, and the refusal of a value that stands for a number:
+//! `O_CREAT`, `-ENOENT`.
 
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::Error;
@@ -59,11 +59,6 @@ pub(super) fn as_number(
     let word = value.skip(minus);
     let word = word.take(word.find_by(|b| !is_in(b)).unwrap_or(word.bytes.len()));
     let (sign, text) = (if minus > 0 { "-" } else { "" }, Plain(word.bytes));
-    if let Some(number) = with_unit(word.bytes) {
-        return error.with_detail(format_args!(
-            "write {sign}{number}, as a number has no unit: durations are in ns, sizes in bytes"
-        ));
-    }
     if let Some(flag) = open_flag(word.bytes) {
         return error.with_detail(format_args!("write {sign}{flag:#x} for {sign}{text}"));
     }
@@ -79,7 +74,7 @@ pub(super) fn as_number(
 }
 
 /// Returns the number that `word`, digits and a unit, stands for.
-fn with_unit(word: &[u8]) -> Option<u64> {
+pub(super) fn with_unit(word: &[u8]) -> Option<u64> {
     let (number, at) = lex::leading_decimal(word)?;
     let unit = word.get(at..).filter(|unit| !unit.is_empty())?;
     let is_it = |names: &str| names.split(' ').any(|name| name.as_bytes() == unit);

@@ -3,7 +3,7 @@
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
 use super::arithmetic::Arithmetic;
-use super::constant::as_number;
+use super::constant::{as_number, with_unit};
 use super::cpus;
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
@@ -579,7 +579,7 @@ fn pointer(operand: Operand, user: bool) -> Option<Operand> {
     }
 }
 
-/// Parses `FIELD OP NUMBER`.
+/// Parses `FIELD OP NUMBER`; the number may have a unit.
 ///
 /// The number may be negative for an unsigned field and is then taken modulo its width, so
 /// that `ret == -2` finds what is printed as `0xff...fe`. In the same way a signed field
@@ -614,11 +614,16 @@ fn number<'s>(
     let length = end.saturating_add(digits.at.saturating_sub(value.at));
     let (text, rest) = (value.take(length), value.skip(length));
     let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
+    let (signed_number, positive) = match with_unit(digits.take(end).bytes) {
+        Some(n) if length > end => (i64::try_from(n).ok().map(i64::wrapping_neg), None),
+        Some(n) => (None, Some(n)),
+        None => (lex::signed(text.bytes), lex::unsigned(text.bytes)),
+    };
     // CAST: two's complement, taken modulo the width.
-    let negative = lex::signed(text.bytes).filter(|&n| n < 0).map(|n| n as u64);
+    let negative = signed_number.filter(|&n| n < 0).map(|n| n as u64);
     // -0 has a sign and is not negative.
-    let zero = lex::signed(text.bytes).filter(|&n| n == 0).map(|_| 0);
-    let positive = lex::unsigned(text.bytes).or(zero);
+    let zero = signed_number.filter(|&n| n == 0).map(|_| 0);
+    let positive = positive.or(zero);
     if !signed && relation.is_order() {
         let is_never = relation == Relation::Less && positive == Some(0);
         if negative.is_some() || is_never {
