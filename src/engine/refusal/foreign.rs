@@ -58,6 +58,12 @@ const FIELDS: &[Row] = &[
         "tgid",
         "common_pid, the thread, or $tgid in the definition, the process",
     ),
+    (
+        "duration elapsed latency took",
+        "$duration in the definition of a return, or of a pair",
+    ),
+    ("nsecs", "$nsecs in the definition"),
+    ("retval ret", "$retval in the definition of a return"),
     ("COMM execname task", "common_comm"),
     ("CPU cpuid", "common_cpu"),
     ("kstack stack stacktrace", "common_stacktrace"),

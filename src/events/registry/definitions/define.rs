@@ -237,9 +237,17 @@ impl Definitions {
         function: InModule<'_>,
     ) -> Result<(Box<Program>, Layout), Refusal> {
         let needs_types = types::are_needed(definition);
-        self.with_target(needs_types, at_entry, function, |target| {
+        let compiled = self.with_target(needs_types, at_entry, function, |target| {
             fetch::compile(definition, target)
-        })?
+        })?;
+        match compiled {
+            // With types the refusal knows whether it is a parameter.
+            Err(refusal) if refusal.kind == Kind::NoDataSymbol && !needs_types => self
+                .with_target(true, at_entry, function, |target| {
+                    fetch::compile(definition, target)
+                })?,
+            compiled => compiled,
+        }
     }
 
     /// Compiles the fetch arguments of `definition`, and checks that they mean the same in all

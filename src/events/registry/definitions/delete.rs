@@ -133,6 +133,12 @@ impl Write<'_> {
     #[inline(never)]
     fn no_such_event(&self, deletion: &Deletion) -> Refusal {
         let refusal = Refusal::new(Kind::NoSuchEvent, NAMES);
+        let mut all = self.registry.definitions.set.iter();
+        if all.all(|probe| probe.event.is_ready_made()) {
+            return refusal.with_detail(format_args!(
+                "there are no events: > removes all of them first, >> does not"
+            ));
+        }
         match (&deletion.group, &deletion.event) {
             (None, Some(name)) => suggest_event(refusal, name, b'/', &|each| {
                 let all = self.registry.definitions.set.iter();
