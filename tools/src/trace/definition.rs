@@ -236,7 +236,9 @@ impl Definition {
     /// The event that this names, if there is one: `GROUP/EVENT` or, as `perf` has it,
     /// `GROUP:EVENT`, without a letter. It may be a pattern.
     pub fn named_event(&self) -> Option<(&str, &str)> {
-        let (group, name) = self.place().split_once(['/', ':'])?;
+        let place = self.place();
+        let place = place.strip_prefix("events/").unwrap_or(place);
+        let (group, name) = place.split_once(['/', ':'])?;
         let is_name = |text: &str| {
             let is_word = |c: char| c.is_ascii_alphanumeric() || "_*?".contains(c);
             text.chars().all(is_word) && text.starts_with(|c: char| !c.is_ascii_digit())

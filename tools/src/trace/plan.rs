@@ -13,6 +13,7 @@ use crate::lines::find;
 use crate::session::Session;
 use crate::target::{At, Target};
 use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
+use ferroprobe_engine::engine::util::glob;
 
 /// Characters of an event's name.
 const LONGEST_NAME: usize = 63;
@@ -84,14 +85,19 @@ impl Plan {
         Ok(Self { events })
     }
 
-    /// Finds the events that are meant by their names, `GROUP/EVENT`, and says which are not there.
+    /// Finds the events that are meant by their names, `GROUP/EVENT`, or by patterns, and says which
+    /// are not there.
     pub fn find_events(&mut self, directory: &Directory) -> Vec<Refused> {
+        self.expand(directory);
         let mut refused = Vec::new();
         for event in &mut self.events {
             let definition = &event.definition;
-            let Some((group, name)) = definition.named_event() else {
+            let Some((mut group, mut name)) = definition.named_event() else {
                 continue;
             };
+            if event.exists {
+                (group, name) = (&event.group, &event.name);
+            }
             let refuse = |at: usize, reason: String| Refused {
                 reason,
                 written: definition.written.clone(),
@@ -104,7 +110,7 @@ impl Plan {
                     let reason = "the event has its own fields: write only 'if FILTER' behind it";
                     refused.push(refuse(at, reason.into()));
                 }
-                (event.group, event.name) = (group.into(), name.into());
+                (event.group, event.name) = (group.to_owned(), name.to_owned());
                 event.label = Some(event.name.clone());
                 event.exists = true;
             } else if definition.written[at..].starts_with(&format!("{group}/"))
@@ -116,6 +122,50 @@ impl Plan {
             }
         }
         refused
+    }
+
+    /// Puts the events that a pattern of names selects in its place, each once.
+    fn expand(&mut self, directory: &Directory) {
+        let mut all = None;
+        // `GROUP:EVENT` of those that are there already.
+        let mut named: Vec<String> = Vec::new();
+        let mut expanded: Vec<Planned> = Vec::new();
+        for event in self.events.drain(..) {
+            let Some((group, name)) = event.definition.named_event() else {
+                expanded.push(event);
+                continue;
+            };
+            let wanted = format!("{group}:{name}");
+            if !wanted.contains(['*', '?']) {
+                named.push(wanted);
+                expanded.push(event);
+                continue;
+            }
+            let all =
+                all.get_or_insert_with(|| directory.read("available_events").unwrap_or_default());
+            let is_chosen = |line: &&str| glob::matches(wanted.as_bytes(), line.as_bytes());
+            let mut chosen = all.lines().filter(is_chosen).peekable();
+            if chosen.peek().is_none() {
+                expanded.push(event);
+                continue;
+            }
+            for line in chosen {
+                let Some((group, name)) = line.split_once(':') else {
+                    continue;
+                };
+                if !named.iter().any(|known| known == line) {
+                    named.push(line.into());
+                    expanded.push(Planned {
+                        group: group.into(),
+                        name: name.into(),
+                        label: Some(name.into()),
+                        exists: true,
+                        ..event.clone()
+                    });
+                }
+            }
+        }
+        self.events = expanded;
     }
 
     /// Whether a place is one that only debug information knows.
@@ -226,7 +276,7 @@ fn no_event(directory: &Directory, group: &str, name: &str) -> String {
         nearest.consider(event.as_bytes());
     }
     let meant = match nearest.is_none() {
-        _ if wrong.contains(['*', '?']) => "write the name of one event".into(),
+        _ if wrong.contains(['*', '?']) => "available_events has all".into(),
         true => "available_events has all".into(),
         false => format!("did you mean {}?", nearest.to_string().replace(':', "/")),
     };
@@ -346,9 +396,24 @@ mod tests {
         assert!(!found("ext4:ext4_sync_file").0);
         let refused = |written: &str| found(written).2.expect("a refusal");
         assert_eq!(refused("calls/openat ret").0, 13);
-        assert!(refused("calls/open*")
-            .1
-            .ends_with("write the name of one event"));
+        assert_eq!(
+            refused("calls/no*").1,
+            "there is no event calls/no*: available_events has all"
+        );
+        assert_eq!(refused("calls/open* ret").0, 12);
+        for written in ["calls/open*", "c*:open?t if ret < 0", "events/calls/openat"] {
+            let (exists, name, refused) = found(written);
+            assert_eq!(
+                (exists, name.as_str(), refused),
+                (true, "calls/openat", None),
+                "{written}"
+            );
+        }
+        let mut both = plan(&["calls/openat", "*/*", "p vfs_read"]);
+        assert_eq!(both.find_events(&directory), []);
+        let names: Vec<_> = both.events.iter().map(Planned::event).collect();
+        assert_eq!(names[..2], ["calls/openat", "sched/sched_switch"]);
+        assert_eq!(names.len(), 3);
         for wrong in ["calls/opneat", "calls:opneat"] {
             let (at, reason) = refused(wrong);
             assert_eq!(at, 0);
