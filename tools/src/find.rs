@@ -72,7 +72,20 @@ pub fn debug_file(wanted: &Wanted<'_>) -> Result<PathBuf> {
     let what = wanted.module.unwrap_or("the running kernel");
     match other {
         Some(path) => refuse!("{} is of another build than {what}, whose build-id is {id}: install its debug information", path.display()),
-        None => refuse!("no debug information of {what} (build-id {id}) below {}: install linux-image-{release}-dbg, or give the file with --vmlinux or --module", folder.display()),
+        None => refuse!("no debug information of {what} (build-id {id}) below {}: {}, or give the file with --vmlinux or --module", folder.display(), remedy(release)),
+    }
+}
+
+/// What to install for a release. Only Debian's kernels have their debug information in a package that
+/// the release names; one that was compiled here has it in its tree.
+fn remedy(release: &str) -> String {
+    let is_debian = release.contains("+deb")
+        || ["-amd64", "-arm64"]
+            .iter()
+            .any(|arch| release.ends_with(arch));
+    match is_debian {
+        true => format!("install linux-image-{release}-dbg"),
+        false => "install the debug information of this kernel".into(),
     }
 }
 
@@ -162,6 +175,19 @@ mod tests {
     fn names_of_modules_are_the_kernels() {
         assert_eq!(name_of("kernel/drivers/md/dm-mod.ko.xz"), "dm_mod");
         assert_eq!(name_of("extra/x.ko"), "x");
+    }
+
+    #[test]
+    fn only_packages_that_there_are_are_named() {
+        for release in ["7.3.4+deb13-cloud-amd64", "6.1.0-25-arm64"] {
+            assert_eq!(
+                remedy(release),
+                format!("install linux-image-{release}-dbg")
+            );
+        }
+        for release in ["7.3.4", "6.8.0-45-generic", "7.3.4-debug-own"] {
+            assert!(!remedy(release).contains(release));
+        }
     }
 
     #[test]
