@@ -25,10 +25,10 @@ pub const RESERVED_NAMES: [&[u8]; 9] = [
 ];
 
 /// Returns the name of an argument without one: its text if that is a valid name, otherwise what
-/// `expression` fetches, or `argN` if only ftrace's users know what that is.
+/// `expression` fetches, or `argN` where clients of ftrace expect it.
 ///
-/// ftrace names all but the first `argN`. Its tests expect that of registers, of the stack, of memory
-/// and of `$retval`.
+/// ftrace has `argN` for whatever is no name itself. Its tests expect `argN` for registers, the
+/// stack, memory and `$retval`.
 pub(in crate::engine) fn generated_arg_name(
     text: &[u8],
     expression: &Expression,
@@ -90,8 +90,8 @@ fn last_member(members: &[u8]) -> Option<&[u8]> {
     rest.get(begin.map_or(0, |at| at.saturating_add(1))..)
 }
 
-/// Returns whether the argument is written without a name, and has one that can be another: neither
-/// its text, nor `argN`, for which ftrace refuses a second argument.
+/// Returns whether the argument is written without a name, and its name can be changed. Its own
+/// text cannot, nor can `argN`: ftrace refuses another argument of that name.
 pub(super) fn is_generated(arg: &Argument) -> bool {
     let text = arg.text.split(|&b| b == b':').next();
     let number = arg.name.strip_prefix(b"arg");
@@ -100,20 +100,21 @@ pub(super) fn is_generated(arg: &Argument) -> bool {
         && !number.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
 }
 
-/// Returns whether one of `args` has this name for good, or no argument can have it.
+/// Returns whether one of `args` has a name that cannot be changed and is this one, or no argument
+/// can have it.
 pub(super) fn is_used(args: &[Argument], name: &[u8]) -> bool {
     let mut others = args.iter().filter(|other| !is_generated(other));
     others.any(|other| *other.name == *name) || RESERVED_NAMES.contains(&name)
 }
 
-/// Returns whether another argument than the generated `args[index]` has its name first.
+/// Returns whether `args[index]` cannot have the name, as another argument has it first.
 fn is_taken(args: &[Argument], index: usize, name: &[u8]) -> bool {
     let mut others = args.iter().enumerate().filter(|&(n, _)| n != index);
     others.any(|(n, other)| *other.name == *name && (n < index || !is_generated(other)))
 }
 
-/// Gives each argument that is written without a name one of its own: `NAME_2` and so on, behind the
-/// one that has it first, or a name that was written.
+/// Gives each argument that is written without a name a unique one: `NAME_2` and so on, if another
+/// argument is written with the name, or has it first.
 pub(in crate::engine) fn make_unique(args: &mut [Argument]) -> Result<(), AllocError> {
     for index in 0..args.len() {
         let Some(arg) = args.get(index).filter(|arg| is_generated(arg)) else {
