@@ -383,13 +383,29 @@ impl Pending for VecDeque<(Event, bool)> {
     }
 }
 
+/// What to say of an event without records: of the events of one pattern once, and only if none has
+/// records.
+fn no_record(plan: &Plan, event: &Planned, hits: &[Hits]) -> Option<String> {
+    let written = &event.definition.written;
+    let is_same = |(other, _): &(&Planned, &Hits)| other.definition.written == *written;
+    let same: Vec<_> = plan.events.iter().zip(hits).filter(is_same).collect();
+    let is_first = same.first().is_some_and(|(first, _)| *first == event);
+    let title = if same.len() > 1 {
+        written
+    } else {
+        event.title()
+    };
+    let is_silent = same.iter().all(|(_, hits)| hits.recorded == 0);
+    (is_first && is_silent).then(|| format!("{title}: no record"))
+}
+
 /// What the user is to know at the end.
-fn summary(plan: &Plan, hits: &[Hits], records: u64, lost: u64) -> Vec<String> {
+fn summary(plan: &Plan, all: &[Hits], records: u64, lost: u64) -> Vec<String> {
     let mut texts = Vec::new();
-    for (event, hits) in plan.events.iter().zip(hits) {
+    for (event, hits) in plan.events.iter().zip(all) {
         let title = event.title();
         if event.exists && hits.recorded == 0 {
-            texts.push(format!("{title}: no record"));
+            texts.extend(no_record(plan, event, all));
         } else if hits.hits == 0 && hits.missed == 0 {
             texts.push(format!("{title}: no hit"));
         } else if hits.recorded == 0 && hits.hits == hits.filtered {
@@ -454,6 +470,22 @@ mod tests {
             ..Hits::default()
         };
         assert_eq!(said(bad, 0).len(), 3);
+        // Of the events of a pattern.
+        let mut several = Plan::new(&["c/a".into(), "c/b*".into()]).expect("a plan");
+        several.events[1].exists = true;
+        several.events.push(several.events[1].clone());
+        several.events[2].name = "b2".into();
+        let own = |first, second| {
+            let all = [
+                hits(1, 1, 0),
+                hits(first, first, 0),
+                hits(second, second, 0),
+            ];
+            summary(&several, &all, 5, 0)
+        };
+        assert_eq!(own(0, 0), ["c/b*: no record"]);
+        assert_eq!(own(0, 1), [""; 0]);
+        assert_eq!(own(1, 0), [""; 0]);
     }
 
     /// What is written of `lines`.
