@@ -75,11 +75,43 @@ function is_detailed(ours, peer) {
 	return peer != "" && index(ours, peer ": ") == 1
 }
 
+# Whether two listings, or records, differ only in what arguments are called that are written
+# without a name: the peer has argN for members and $comm, too.
+function is_named(ours, peer, is_listed,   n, i, mine, others) {
+	n = split(ours, mine, " ")
+	if (split(peer, others, " ") != n)
+		return 0
+	for (i = 1; i <= n; i++) {
+		if (mine[i] == others[i])
+			continue
+		if (!sub(/^arg[0-9]+=/, "", others[i]) || !sub(/^[A-Za-z_][A-Za-z_0-9]*=/, "", mine[i]) || mine[i] != others[i])
+			return 0
+		if (is_listed && mine[i] !~ /^[^\\].*(->|[.])[a-z_]/ && mine[i] !~ /^[$](comm|COMM)(:|$)/)
+			return 0
+	}
+	return 1
+}
+
+# The event of a key, without its group.
+function event_of(key) {
+	sub(/^.*\//, "", key)
+	return key
+}
+
 END {
+	for (k = 1; k <= keys; k++) {
+		split(order[k], part, "\t")
+		if (part[2] == "listed" && is_named(ours[order[k]], peer[order[k]], 1))
+			is_named_event[event_of(part[1])] = 1
+	}
 	for (k = 1; k <= keys; k++) {
 		key = order[k]
 		split(key, part, "\t")
 		if (ours[key] == peer[key])
+			continue
+		if (part[2] == "listed" && is_named(ours[key], peer[key], 1))
+			continue
+		if (part[2] == "recorded" && is_named_event[event_of(part[1])] && is_named(ours[key], peer[key], 0))
 			continue
 		if (part[2] == "text" && is_detailed(ours[key], peer[key]))
 			continue
@@ -87,8 +119,7 @@ END {
 		if (peer[part[1] "\ttext"] == "\n" && peer[part[1] "\terrno"] == ours[part[1] "\terrno"])
 			continue
 		# An event called after the number of its definition.
-		number = part[1]
-		sub(/^.*\//, "", number)
+		number = event_of(part[1])
 		if (number ~ /^e[0-9]+$/)
 			number = substr(number, 2)
 		text = (number in definition) ? definition[number] : part[1]
