@@ -16,8 +16,7 @@ macro_rules! ask_nothing {
     ($(fn $from:ident::$name:ident($($argument:ident: $kind:ty)?) $(-> $result:ty)?;)*) => {$(
         #[inline(always)]
         pub(super) fn $name($($argument: $kind)?) $(-> $result)? {
-            // SAFETY: All listed functions take one number or nothing, and are defined
-            // for any number.
+            // SAFETY: All listed functions take numbers or nothing, and are defined for any.
             unsafe { $from::$name($($argument)?) }
         }
     )*};
@@ -54,6 +53,7 @@ ask_nothing! {
 
     fn extra::ferroprobe_counter_hertz() -> u64;
     fn extra::ferroprobe_strip_code(pointer: u64) -> u64;
+    fn extra::ferroprobe_stack_learn(symbols: extra::ferroprobe_stack_symbols);
     fn extra::ferroprobe_stack_forget();
     fn extra::ferroprobe_local_clock() -> u64;
     fn extra::ferroprobe_uptime() -> u64;

@@ -279,7 +279,7 @@ struct ferroprobe_stack_symbols {
 	u64 modules;
 };
 /* To be called before stacks are walked; once more does no harm. */
-void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols);
+void ferroprobe_stack_learn(struct ferroprobe_stack_symbols symbols);
 /* Forgets what was learned about the code of modules: one comes or goes. */
 void ferroprobe_stack_forget(void);
 

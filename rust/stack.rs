@@ -192,8 +192,7 @@ pub fn prepare() {
         start_end: address(c"_einittext"),
         modules: address(c"modules"),
     };
-    // SAFETY: The function copies the addresses.
-    unsafe { extra::ferroprobe_stack_learn(&symbols) };
+    calls::ferroprobe_stack_learn(symbols);
 }
 
 /// Forgets what was learned about the code of modules. To be called when one comes or goes: before

@@ -38,9 +38,9 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 /* The address to which functions that a kretprobe follows return; 0 if it is not known. */
 static u64 trampoline;
 
-void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
+void ferroprobe_stack_learn(struct ferroprobe_stack_symbols symbols)
 {
-	WRITE_ONCE(trampoline, symbols->trampoline);
+	WRITE_ONCE(trampoline, symbols.trampoline);
 }
 
 void ferroprobe_stack_forget(void)

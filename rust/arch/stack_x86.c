@@ -50,7 +50,7 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 }
 
 #ifndef CONFIG_UNWINDER_ORC
-void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
+void ferroprobe_stack_learn(struct ferroprobe_stack_symbols symbols)
 {
 }
 
@@ -132,66 +132,74 @@ static __always_inline void unwind_callers(struct frames *frames, struct pt_regs
 }
 
 #ifdef CONFIG_UNWINDER_ORC
-/* The callers of @place by the kernel's unwinder alone. */
-static void follow_by_kernel(struct frames *frames, const struct place *place)
+/*
+ * The callers of @place by the kernel's unwinder alone.  If it is still the first frame, @first are
+ * the registers of the hit: functions that align their stack need others than the usual ones.
+ */
+static void follow_by_kernel(struct frames *frames, const struct place *place,
+			     const struct pt_regs *first)
 {
-	struct pt_regs regs = {
-		.ip = place->code,
-		.sp = place->sp,
-		.bp = place->bp,
-		.cs = __KERNEL_CS,
-	};
+	struct pt_regs regs;
 
+	if (first && place->sp == first->sp)
+		regs = *first;
+	else
+		regs = (struct pt_regs){ .sp = place->sp, .bp = place->bp, .cs = __KERNEL_CS };
+	regs.ip = place->code;
 	unwind_callers(frames, &regs, place->skip, place->skip_size);
 }
 
-/* Walks a stack by both unwinders, and keeps what the kernel's has found. */
-static noinline void follow_by_both(struct frames *frames, const struct place *begin)
+/* Walks a stack by both unwinders, to compare them; what ours has found is kept. */
+static noinline void follow_by_both(struct frames *frames, const struct place *begin,
+				    const struct pt_regs *first)
 {
 	struct frames own = *frames, kernel = *frames;
 	struct place place = *begin;
-	u64 addresses[64];
+	u64 addresses[MOST_COMPARED];
 
 	if (!ferroprobe_unwind(&own, &place, irq_stack_end())) {
 		ferroprobe_unwind_handed_over(place.code);
-		follow_by_kernel(&own, &place);
+		follow_by_kernel(&own, &place, first);
 	}
 	kernel.to = addresses;
 	kernel.room = min_t(u32, own.room, ARRAY_SIZE(addresses));
 	memcpy(addresses, frames->to, frames->count * sizeof(u64));
-	follow_by_kernel(&kernel, begin);
+	follow_by_kernel(&kernel, begin, first);
 	*frames = own;
-	if (own.count <= ARRAY_SIZE(addresses))
-		ferroprobe_unwind_compare(&own, &kernel);
+	ferroprobe_unwind_compare(&own, &kernel);
 }
 
 /* Adds the callers of a frame: the kernel's unwinder goes on where ours does not know the way. */
-static __always_inline void follow_callers(struct frames *frames, struct place *place)
+static __always_inline void follow_callers(struct frames *frames, struct place *place,
+					   const struct pt_regs *first)
 {
 	unsigned int which = READ_ONCE(ferroprobe_unwinder);
 
 	if (unlikely(which == UNWINDER_BOTH))
-		return follow_by_both(frames, place);
+		return follow_by_both(frames, place, first);
 	if (likely(which == UNWINDER_OWN)) {
 		if (likely(ferroprobe_unwind(frames, place, irq_stack_end())))
 			return;
 		ferroprobe_unwind_handed_over(place->code);
 	}
-	follow_by_kernel(frames, place);
+	follow_by_kernel(frames, place, first);
 }
 #endif
 
-/* Adds the code that @regs are of, and its callers. */
-static __always_inline void unwind(struct frames *frames, struct pt_regs *regs)
+/* Adds the code at @ip, with its registers, and its callers. */
+static __always_inline void unwind(struct frames *frames, const struct pt_regs *regs, u64 ip)
 {
-	if (!put(frames, regs->ip))
+	if (!put(frames, ip))
 		return;
 #ifdef CONFIG_UNWINDER_ORC
-	struct place place = { .code = regs->ip, .sp = regs->sp, .bp = regs->bp };
+	struct place place = { .code = ip, .sp = regs->sp, .bp = regs->bp };
 
-	follow_callers(frames, &place);
+	follow_callers(frames, &place, regs);
 #else
-	unwind_callers(frames, regs, 0, 0);
+	struct pt_regs copy = *regs;
+
+	copy.ip = ip;
+	unwind_callers(frames, &copy, 0, 0);
 #endif
 }
 
@@ -199,19 +207,16 @@ u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u6
 			      u64 function, u64 size)
 {
 	struct frames frames = { to, 0, room };
+	/* Without ORC a function that has just begun has no frame yet. */
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && ip - function <= 4) {
+		put(&frames, ip);
+		ip = READ_ONCE(*(unsigned long *)regs->sp);
+	}
 	/*
 	 * The registers name the address behind the breakpoint, where the next instruction may
 	 * begin, with another stack.
 	 */
-	struct pt_regs copy = *regs;
-
-	copy.ip = ip;
-	/* Without ORC a function that has just begun has no frame yet. */
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && ip - function <= 4) {
-		put(&frames, ip);
-		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
-	}
-	unwind(&frames, &copy);
+	unwind(&frames, regs, ip);
 	return followed(&frames);
 }
 
@@ -219,7 +224,7 @@ u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 {
 	struct frames frames = { to, 0, room };
 
-	unwind(&frames, (struct pt_regs *)regs);
+	unwind(&frames, regs, regs->ip);
 	return followed(&frames);
 }
 
@@ -239,7 +244,7 @@ u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 functio
 		put(&frames, function);
 		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
 	}
-	unwind(&frames, &copy);
+	unwind(&frames, &copy, copy.ip);
 	return followed(&frames);
 }
 
@@ -255,7 +260,7 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 		.cs = __KERNEL_CS,
 	};
 
-	unwind(&frames, &copy);
+	unwind(&frames, &copy, copy.ip);
 	return followed(&frames);
 }
 
@@ -269,7 +274,7 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 		     "mov %%rsp, %1\n\t"
 		     "mov %%rbp, %2"
 		     : "=r" (place.code), "=r" (place.sp), "=r" (place.bp));
-	follow_callers(&frames, &place);
+	follow_callers(&frames, &place, NULL);
 #else
 	unwind_callers(&frames, NULL, skip, skip_size);
 #endif

@@ -68,9 +68,10 @@ static void keep(u64 *to, const struct frames *frames)
 
 void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel)
 {
+	u32 count = min_t(u32, own->count, MOST_COMPARED);
+
 	atomic64_inc(&compared);
-	if (own->count == kernel->count && own->is_cut == kernel->is_cut &&
-	    !memcmp(own->to, kernel->to, own->count * sizeof(u64)))
+	if (count == kernel->count && !memcmp(own->to, kernel->to, count * sizeof(u64)))
 		return;
 	if (atomic64_inc_return(&different) > 1)
 		return;

@@ -9,9 +9,12 @@ enum unwinder { UNWINDER_OWN, UNWINDER_KERNEL, UNWINDER_BOTH };
 
 extern unsigned int ferroprobe_unwinder;
 
+/* Frames of a stack that are compared. */
+#define MOST_COMPARED 32
+
 /* Counts a stack that the kernel's unwinder walks from @code on. */
 void ferroprobe_unwind_handed_over(u64 code);
-/* Compares what both have found, in the same room. */
+/* Compares what both have found; the kernel's has room for MOST_COMPARED frames. */
 void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel);
 
 #endif

@@ -18,6 +18,7 @@
  * left to the kernel's unwinder, which goes on from the frame that was reached.
  */
 
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/hash.h>
 #include <linux/mutex.h>
@@ -27,8 +28,6 @@
 
 #include "../helpers.h"
 #include "unwind_x86.h"
-
-#ifdef CONFIG_UNWINDER_ORC
 
 /*
  * A rule says where the caller's stack begins, below which is the return address.  The fields,
@@ -54,7 +53,7 @@ enum kind { RULE_NONE, RULE_CALL, RULE_REGS, RULE_END };
 #define FORM(rule)	((rule) >> BASE_SHIFT)
 #define FORM_OF_MOST	(RULE_CALL << (KIND_SHIFT - BASE_SHIFT) | BASE_SP)
 
-/* A table of rules: the low half of an address, and its rule.  All zero is no rule of address 0. */
+/* A table of rules: the low half of an address, and its rule.  All zero is no rule. */
 #define RULES_BITS 12
 static u64 rules[1 << RULES_BITS];
 
@@ -90,7 +89,7 @@ static bool has_this_module(struct list_head *modules)
 	return false;
 }
 
-void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
+void ferroprobe_stack_learn(struct ferroprobe_stack_symbols symbols)
 {
 	unsigned int i;
 
@@ -101,17 +100,27 @@ void ferroprobe_stack_learn(const struct ferroprobe_stack_symbols *symbols)
 		made_up[i] = (u64)LANDING;
 		made_up[HALF + i] = i + 1;
 	}
-	known = *symbols;
+	known = symbols;
+	if (known.text_end < known.text)
+		known.text_end = known.text;
+	if (known.start_end < known.start)
+		known.start_end = known.start;
 	if (!has_this_module((struct list_head *)known.modules))
 		known.modules = 0;
 	smp_store_release(&is_ready, true);
 }
+
+/* How often rules were forgotten. */
+static atomic_t forgotten;
 
 /* Forgets all rules.  Called before the code of a module runs, and after it has run. */
 void ferroprobe_stack_forget(void)
 {
 	unsigned int i;
 
+	/* What is learned meanwhile is taken back: learn(). */
+	atomic_inc(&forgotten);
+	smp_mb__after_atomic();
 	for (i = 0; i < ARRAY_SIZE(rules); i++)
 		WRITE_ONCE(rules[i], 0);
 }
@@ -200,14 +209,17 @@ static u32 rule_of_regs(const struct unwind_state *first, const struct unwind_st
 /* The rule where the kernel switches back from the interrupt stack. */
 static u32 rule_of_switch(u64 address)
 {
-	struct unwind_state state;
+	struct unwind_state state, other;
 	int where, frame;
 
-	if (!step(&state, address, POINTERS, FRAME_AT) || state.regs)
+	if (!step(&state, address, POINTERS, FRAME_AT) || state.regs ||
+	    !step(&other, address, POINTERS + 1, FRAME_AT))
 		return 0;
 	where = distance(BASE_AT_SP, state.sp, LANDING);
 	frame = saved(&state, FRAME_AT);
-	if (where < 0 || frame < 0 || place_of(state.ip) != (u64 *)state.sp - 1)
+	/* A stack pointer that was read is the same wherever it was. */
+	if (where < 0 || frame < 0 || other.sp != state.sp ||
+	    place_of(state.ip) != (u64 *)state.sp - 1)
 		return 0;
 	where |= state.signal ? INTERRUPTED : 0;
 	return RULE_CALL << KIND_SHIFT | frame << SAVED_SHIFT | where;
@@ -257,15 +269,22 @@ static bool is_replaced(u64 address)
 
 static noinline u32 learn(u64 address)
 {
+	u64 *entry = &rules[hash_32(address, RULES_BITS)];
+	int before = atomic_read(&forgotten);
 	u32 rule;
 
+	/* Before the look at the modules. */
+	smp_mb();
 	if (!smp_load_acquire(&is_ready) || (s64)address != (s32)address || !is_lasting(address))
 		return 0;
 	/* A return address is one more. */
 	if (is_replaced(address) || is_replaced(address + 1))
 		return 0;
 	rule = ask(address);
-	WRITE_ONCE(rules[hash_32(address, RULES_BITS)], address << 32 | rule);
+	WRITE_ONCE(*entry, address << 32 | rule);
+	smp_mb();
+	if (atomic_read(&forgotten) != before)
+		WRITE_ONCE(*entry, 0);
 	return rule;
 }
 
@@ -407,5 +426,3 @@ bool ferroprobe_unwind(struct frames *all, struct place *place, u64 irqs)
 	place->bp = bp;
 	return is_done;
 }
-
-#endif
