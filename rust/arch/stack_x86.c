@@ -156,6 +156,7 @@ static noinline void follow_by_both(struct frames *frames, const struct place *b
 	struct frames own = *frames, kernel = *frames;
 	struct place place = *begin;
 	u64 addresses[MOST_COMPARED];
+	u32 i;
 
 	if (!ferroprobe_unwind(&own, &place, irq_stack_end())) {
 		ferroprobe_unwind_handed_over(place.code);
@@ -163,7 +164,8 @@ static noinline void follow_by_both(struct frames *frames, const struct place *b
 	}
 	kernel.to = addresses;
 	kernel.room = min_t(u32, own.room, ARRAY_SIZE(addresses));
-	memcpy(addresses, frames->to, frames->count * sizeof(u64));
+	for (i = 0; i < frames->count && i < kernel.room; i++)
+		addresses[i] = get_unaligned(frames->to + i);
 	follow_by_kernel(&kernel, begin, first);
 	*frames = own;
 	ferroprobe_unwind_compare(&own, &kernel);

@@ -63,7 +63,10 @@ void ferroprobe_unwind_handed_over(u64 code)
 
 static void keep(u64 *to, const struct frames *frames)
 {
-	memcpy(to, frames->to, min_t(u32, frames->count, KEPT) * sizeof(u64));
+	u32 i;
+
+	for (i = 0; i < frames->count && i < KEPT; i++)
+		to[i] = get_unaligned(frames->to + i);
 }
 
 void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel)
