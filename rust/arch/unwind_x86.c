@@ -37,7 +37,7 @@
  *    9  distance of the saved frame pointer below the caller's stack, in words; 0: it is not saved
  *    2  the base
  *    2  the kind
- *    1  whether the caller was interrupted: its address is that of the next instruction
+ *    1  whether the caller was interrupted: its address is not behind a call, but where it goes on
  */
 #define DISTANCE	((1u << 12) - 1)
 #define SAVED_SHIFT	12

@@ -2,9 +2,9 @@
 
 //! `ferroprobe graph`: the calls below one function as a tree, without a list of them.
 //!
-//! Its definitions and its instance are private, as those of `ferroprobe trace`, see
-//! [`crate::trace`]. Whom a function calls is read in the kernel's code as it is now, and what it
-//! calls through pointers is learned from the calls that are made:
+//! The definitions and the instance of the command are private: [`crate::trace`] says how.
+//! Whom a function calls is read in the kernel's code as it is, and what it calls through pointers
+//! is learned from the calls that are made:
 //!
 //! * [`memory`], [`functions`], [`calls`], [`reach`]: the code, and the functions that it reaches;
 //! * [`results`]: what these return;

@@ -2,9 +2,9 @@
 
 //! `ferroprobe top`: counts and rates, live.
 //!
-//! Its definitions and its instance are private, as those of `ferroprobe trace`, see
-//! [`crate::trace`]. The kernel counts, in histograms of the instance; what is read of them becomes
-//! rows with rates, and these a screen or a table:
+//! The definitions and the instance of the command are private: [`crate::trace`] says how.
+//! The kernel counts, in histograms of the instance; what is read of them becomes rows with rates,
+//! and these a screen or a table:
 //!
 //! * [`source`]: what is counted; [`view`]: by what, and the histograms for that;
 //! * [`counts`], [`rows`], [`slowest`], [`board`]: what is known, without where it comes from;

@@ -82,7 +82,7 @@ pub struct Followed<'a, 't> {
     unprobed: Vec<String>,
     /// Calls through pointers without a probe, with the reason.
     unseen: Vec<String>,
-    /// Those that have one, and those that were made.
+    /// The number of calls through pointers with a probe, and the ones that were made.
     probed: usize,
     made: BTreeSet<String>,
     /// Whom they called before it was followed.

@@ -34,7 +34,7 @@ impl<'t> Functions<'t> {
         if all.iter().all(|function| function.address == 0) {
             refuse!("/proc/kallsyms shows no addresses: be root");
         }
-        // Of those at one address the order stays that of the file.
+        // A stable sort: functions at one address stay in the order of the file.
         all.sort_by_key(|function| function.address);
         let mut end = u64::MAX;
         let mut next = u64::MAX;

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use ferroprobe_engine::engine::code::arch::Arch;
 
-    /// Functions of x86 at 0x1000 and on, each of 32 bytes, which call those of their numbers, and
+    /// Functions of x86, each of 32 bytes, from 0x1000 on. Each calls functions by their numbers, and
     /// then through `rax`.
     struct Code(Vec<Vec<u64>>);
 

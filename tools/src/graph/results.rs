@@ -18,7 +18,7 @@ pub enum Returns {
     Number(u8, bool),
     /// An address.
     Pointer,
-    /// Nobody says.
+    /// The type information does not say.
     Unknown,
 }
 

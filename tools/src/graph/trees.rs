@@ -161,7 +161,7 @@ impl Tree<'_> {
         out
     }
 
-    /// The same as one line of JSON.
+    /// Returns the tree as one line of JSON.
     pub fn json(&self, levels: usize, results: &Results) -> String {
         let event = &self.root.event;
         let mut object = Map::new();
