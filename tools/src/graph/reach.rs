@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use ferroprobe_engine::engine::code::arch::Arch;
 
-    /// Functions of x86, each of 32 bytes, from 0x1000 on. Each calls functions by their numbers, and
-    /// then through `rax`.
+    /// Functions of x86, each of 32 bytes, from 0x1000 on. Each calls functions by their numbers,
+    /// and then through `rax`.
     struct Code(Vec<Vec<u64>>);
 
     impl Memory for Code {
