@@ -22,6 +22,14 @@ series_of() {
 	done
 }
 
+# Older kernels lack what the module includes: linux/unaligned.h is of 6.12, fsparam_uid() of 6.11.
+oldest=6.12
+
+# too_old RELEASE: succeeds if the module cannot be compiled for a kernel of so old a series.
+too_old() {
+	[ "$(printf '%s\n' "$oldest" "$1" | sort -V | head -n 1)" != "$oldest" ]
+}
+
 # $config is the configuration that these read.  option NAME: succeeds if it is y.
 # text NAME: print its string, without quotes.
 option() { grep -qx "CONFIG_$1=y" "$config"; }
