@@ -5,7 +5,7 @@
 use core::fmt;
 
 use crate::engine::definition::ast::MAX_NAME_LEN;
-use crate::engine::util::text::Plain;
+use crate::engine::util::{glob, text::Plain};
 
 /// Separates the names of events from the module.
 const OF_MODULE: &[u8] = b":mod:";
@@ -21,7 +21,8 @@ pub struct EventNames<'a> {
     module: Option<ModuleName<'a>>,
 }
 
-/// `GROUP:EVENT`, where `*` or nothing matches any, or a single name of either.
+/// `GROUP:EVENT`, where nothing matches any, or a single name of either. Unlike in tracefs, names may
+/// be patterns.
 #[derive(Clone, Copy)]
 enum NamedEvents<'a> {
     Either(&'a [u8]),
@@ -67,7 +68,11 @@ impl<'a> EventNames<'a> {
     /// Returns group and name, if the word names one event.
     pub fn one(&self) -> Option<(&'a [u8], &'a [u8])> {
         match self.names {
-            NamedEvents::Both(Some(group), Some(event)) => Some((group, event)),
+            NamedEvents::Both(Some(group), Some(event))
+                if ![group, event].into_iter().any(is_pattern) =>
+            {
+                Some((group, event))
+            }
             _ => None,
         }
     }
@@ -85,9 +90,10 @@ impl<'a> EventNames<'a> {
     /// Returns whether the word matches the event `name` of `group`, if the module does.
     pub fn are_named(&self, group: &[u8], name: &[u8]) -> bool {
         match self.names {
-            NamedEvents::Either(either) => either == group || either == name,
+            NamedEvents::Either(either) => matches(either, group) || matches(either, name),
             NamedEvents::Both(of, event) => {
-                of.is_none_or(|of| of == group) && event.is_none_or(|event| event == name)
+                of.is_none_or(|of| matches(of, group))
+                    && event.is_none_or(|event| matches(event, name))
             }
         }
     }
@@ -163,6 +169,16 @@ impl fmt::Display for ModuleName<'_> {
     }
 }
 
+/// Returns whether `name` is a pattern, as no name of an event or a group is.
+fn is_pattern(name: &[u8]) -> bool {
+    name.iter().any(|byte| b"*?[".contains(byte))
+}
+
+/// Returns whether `word`, a name or a pattern, is that of `name`.
+fn matches(word: &[u8], name: &[u8]) -> bool {
+    word == name || is_pattern(word) && glob::matches(word, name)
+}
+
 /// Returns `byte` as it occurs in module names.
 fn plain(byte: u8) -> u8 {
     match byte {
@@ -202,6 +218,17 @@ mod tests {
         // Nothing is no name.
         assert!(!are("", "sched", "fork"));
         assert!(!are("mod:fork", "sched", "fork"));
+    }
+
+    #[test]
+    fn names_may_be_patterns() {
+        for word in ["sch*:fork", "sched:f?rk", "*:*or*", "*ork", "s[a-d]hed:*"] {
+            assert!(are(word, "sched", "fork"), "{word}");
+            assert!(!are(word, "other", "other"), "{word}");
+            assert!(EventNames::new(word.as_bytes()).one().is_none(), "{word}");
+        }
+        assert!(EventNames::new(b"sched:fork").one().is_some());
+        assert!(!are("sched:*x*", "sched", "fork"));
     }
 
     #[test]
