@@ -13,11 +13,11 @@ use kernel::{
 
 /// Defines safe wrappers for the listed functions.
 macro_rules! ask_nothing {
-    ($(fn $from:ident::$name:ident($($argument:ident: $kind:ty)?) $(-> $result:ty)?;)*) => {$(
+    ($(fn $from:ident::$name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name($($argument: $kind)?) $(-> $result)? {
+        pub(super) fn $name($($argument: $kind),*) $(-> $result)? {
             // SAFETY: All listed functions take numbers or nothing, and are defined for any.
-            unsafe { $from::$name($($argument)?) }
+            unsafe { $from::$name($($argument),*) }
         }
     )*};
 }
@@ -32,7 +32,7 @@ ask_nothing! {
     fn extra::ferroprobe_cond_resched();
     fn extra::ferroprobe_oops_end();
     fn extra::ferroprobe_arrivals_end();
-    fn extra::ferroprobe_define(at: c_uint) -> c_int;
+    fn extra::ferroprobe_parameter(which: c_uint, at: c_uint) -> c_int;
     fn extra::ferroprobe_release(at: c_uint) -> c_int;
     fn extra::ferroprobe_preempt_disable();
     fn extra::ferroprobe_tracepoints_supported() -> c_int;

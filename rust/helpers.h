@@ -49,8 +49,14 @@ void ferroprobe_arrivals_end(void);
  * Calls @call with @data on @cpu, with interrupts disabled, and waits.  -ENXIO if @cpu is offline.
  */
 int ferroprobe_call_on(unsigned int cpu, void (*call)(void *data), void *data);
-/* Returns byte @at of the module parameter "define", or -1 behind its end. */
-int ferroprobe_define(unsigned int at);
+enum {
+	FERROPROBE_PARAMETER_DEFINE,
+	FERROPROBE_PARAMETER_ENABLE,
+	FERROPROBE_PARAMETER_FILTER,
+	FERROPROBE_PARAMETER_TRIGGER,
+};
+/* Returns byte @at of module parameter @which, one of FERROPROBE_PARAMETER_*, or -1 behind its end. */
+int ferroprobe_parameter(unsigned int which, unsigned int at);
 /* Returns byte @at of the kernel's release name, or -1 behind its end. */
 int ferroprobe_release(unsigned int at);
 void ferroprobe_init_waitqueue_head(struct wait_queue_head *queue);

@@ -5,7 +5,7 @@
 //!
 //! C header: [`include/linux/moduleparam.h`](srctree/include/linux/moduleparam.h)
 
-use super::calls;
+use super::{bindings, calls};
 
 /// Returns the bytes of the name of the kernel's release.
 pub fn release() -> impl Iterator<Item = u8> {
@@ -14,9 +14,40 @@ pub fn release() -> impl Iterator<Item = u8> {
     bytes.map_while(|byte| u8::try_from(byte).ok())
 }
 
-/// Returns the bytes of the parameter `define`; none if it was not given.
-pub fn define() -> impl Iterator<Item = u8> {
-    // The kernel takes at most 1023.
-    let bytes = (0..1024).map(calls::ferroprobe_define);
-    bytes.map_while(|byte| u8::try_from(byte).ok())
+/// A module parameter that is text.
+#[derive(Clone, Copy)]
+pub enum Text {
+    /// Definitions.
+    Define,
+    /// Names of events to enable.
+    Enable,
+    /// Events with filters.
+    Filter,
+    /// Events with triggers.
+    Trigger,
+}
+
+impl Text {
+    /// Returns the name of the parameter.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Define => "define",
+            Self::Enable => "enable",
+            Self::Filter => "filter",
+            Self::Trigger => "trigger",
+        }
+    }
+
+    /// Returns its bytes; none if it was not given.
+    pub fn bytes(self) -> impl Iterator<Item = u8> {
+        let which = match self {
+            Self::Define => bindings::FERROPROBE_PARAMETER_DEFINE,
+            Self::Enable => bindings::FERROPROBE_PARAMETER_ENABLE,
+            Self::Filter => bindings::FERROPROBE_PARAMETER_FILTER,
+            Self::Trigger => bindings::FERROPROBE_PARAMETER_TRIGGER,
+        };
+        // The kernel takes at most 1023.
+        let bytes = (0..1024).map(move |at| calls::ferroprobe_parameter(which, at));
+        bytes.map_while(|byte| u8::try_from(byte).ok())
+    }
 }

@@ -2,6 +2,7 @@
 
 //! The directory and its files: one source file for each file or family.
 
+pub(crate) mod at_load;
 mod available_filter_functions;
 mod available_tracepoints;
 mod buffer_percent;

@@ -5,7 +5,6 @@
 //!
 //! See `Documentation/design.rst` for the layers.
 
-mod at_load;
 mod buffer;
 mod commands;
 mod control;
@@ -85,6 +84,7 @@ struct HalfLoaded {
     files: control::InstanceFiles,
     arrivals: watch::arrivals::Arrivals,
     modules: watch::modules::Watch,
+    top: Arc<instance::Instance>,
     root: Arc<kapi::tree::Dir>,
     watch: KBox<watch::limit::LimitWatch>,
     tracer: Arc<tracer::Tracer>,
@@ -98,7 +98,7 @@ impl kernel::Module for Ferroprobe {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let begun = begin()?;
         // Out of line, because it takes much stack.
-        let defined = at_load::define(&begun.tracer);
+        let defined = control::at_load::apply(&begun.top);
         // As in the drop: the registry holds files that hold it.
         if defined.is_err() {
             begun.tracer.shut_down();
@@ -152,6 +152,7 @@ fn begin() -> Result<KBox<HalfLoaded>> {
         files,
         arrivals,
         modules,
+        top,
         root,
         watch,
         tracer,
@@ -176,6 +177,7 @@ fn finish(begun: KBox<HalfLoaded>) -> Result<Ferroprobe> {
         tracer,
         watch,
         root,
+        top: _,
         modules,
         arrivals,
         files,

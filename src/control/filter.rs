@@ -42,7 +42,8 @@ fn show(member: &Arc<EventMember>, out: &mut dyn fmt::Write) -> fmt::Result {
     })
 }
 
-fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+/// Sets the filter `text`.
+pub(super) fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
     let event = member.made()?;
     let mut registry = member.instance.tracer.registry.lock();
     if !registry.instances.has(&event) {

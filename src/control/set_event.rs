@@ -47,7 +47,7 @@ fn show_all(instance: &Arc<Instance>, out: &mut dyn fmt::Write) -> fmt::Result {
 
 /// `set_event`: the enabled events. Opening it for writing without appending disables all.
 pub(super) const SET_EVENT: TextOps<Instance> = TextOps {
-    store: Some(store_enabled),
+    store: Some(store),
     truncate: Some(truncate_enabled),
     // A NUL ends a word.
     ends_at_nul: false,
@@ -76,7 +76,8 @@ fn write_names(
     Ok(())
 }
 
-fn store_enabled(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
+/// Enables or disables the events of `text`.
+pub(super) fn store(instance: &Arc<Instance>, text: &[u8]) -> Result<(), Rejected> {
     let text = Span {
         bytes: text.trim_ascii(),
         at: 0,
@@ -282,7 +283,7 @@ fn next_word<'a>(rest: &mut Span<'a>) -> Option<Span<'a>> {
 /// Returns the refusal of the unknown event `name`.
 #[cold]
 #[inline(never)]
-fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
+pub(super) fn no_event(registry: &Registry, name: Span<'_>) -> Refusal {
     let refusal = name.error(Kind::FileNoEvent);
     let mut is_any = false;
     registry.each_name(&mut |_, _| is_any = true);

@@ -44,7 +44,8 @@ fn truncate(member: &Arc<EventMember>) -> Result<(), Rejected> {
     Ok(registry.remove_histograms(member.instance.id, &event)?)
 }
 
-fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
+/// Sets or removes the trigger `text`.
+pub(super) fn store(member: &Arc<EventMember>, text: &[u8]) -> Result<(), Rejected> {
     // As in tracefs.
     if text.is_empty() {
         return Ok(());

@@ -39,7 +39,7 @@ const KNOWN: [(&[&str], &[&str]); 6] = [
     (
         &["pr_warn!", "pr_info!", "pr_err!", "pr_notice!", "printk("],
         &[
-            "src/at_load.rs",
+            "src/control/at_load.rs",
             "src/buffer/aligning.rs",
             "src/buffer/snapshot.rs",
             "src/events/",

@@ -41,7 +41,6 @@ pub const LAYERS: &[&str] = &[
     "src/tracer.rs",
     "src/followed.rs",
     "src/processes.rs",
-    "src/at_load.rs",
     "src/instance.rs",
     "src/print.rs",
     "src/dump.rs",
