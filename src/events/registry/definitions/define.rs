@@ -76,7 +76,7 @@ impl Write<'_> {
         if definition.place.is_each() {
             return self.registry.definitions.places(&definition);
         }
-        self.create(command, (definition, None))?;
+        self.create(command, (boxed(definition)?, None))?;
         Ok(Vec::new())
     }
 
@@ -87,7 +87,7 @@ impl Write<'_> {
             return Ok(());
         };
         parse::set_place(&mut one, place)?;
-        self.create(command, (one, None))
+        self.create(command, (boxed(one)?, None))
     }
 
     /// Adds the probe of `definition` to the event of its names, which is made if needed. A
@@ -96,7 +96,7 @@ impl Write<'_> {
     pub(super) fn create(
         &mut self,
         command: &Command,
-        (mut definition, class): (Definition, Option<&'static Class>),
+        (mut definition, class): (KBox<Definition>, Option<&'static Class>),
     ) -> Result<(), Refusal> {
         let definitions = &mut *self.registry.definitions;
         if is_taken(&definition) || definitions.calls.have(&definition) {
@@ -130,7 +130,7 @@ impl Write<'_> {
     fn add_compiled(
         &mut self,
         command: &Command,
-        (definition, found): (Definition, Option<Found>),
+        (definition, found): (KBox<Definition>, Option<Found>),
         (program, layout): (Box<Program>, Layout),
     ) -> Result<(), Refusal> {
         if !memory::suffices(MEMORY) {
@@ -162,7 +162,7 @@ impl Write<'_> {
             None => self.new_event(&definition, layout)?,
         };
         let no_memory = |_| Refusal::new(Kind::NoMemory, 0);
-        let definition = Arc::init(definition, GFP_KERNEL).map_err(no_memory)?;
+        let definition = Arc::init(KBox::into_inner(definition), GFP_KERNEL).map_err(no_memory)?;
         let registry = &*self.registry;
         let sources = registry.arming.sources(&registry.definitions.points);
         let recorded = (format, program);
@@ -384,6 +384,12 @@ impl Definitions {
             Ok(work(None))
         }
     }
+}
+
+/// Moves `definition` to the heap: a probe is made below little of the stack.
+#[inline(never)]
+pub(super) fn boxed(definition: Definition) -> Result<KBox<Definition>, Refusal> {
+    KBox::new(definition, GFP_KERNEL).map_err(|_| Refusal::new(Kind::NoMemory, 0))
 }
 
 /// Compiles the filter of `file`, if any, for records with `layout`. The event has no triggers:

@@ -6,6 +6,7 @@
 //! and none deletes them. A definition with the same names replaces a ready-made event, unless that
 //! is in use.
 
+use super::define::boxed;
 use super::Definitions;
 use crate::{
     engine::{
@@ -45,7 +46,10 @@ impl Write<'_> {
             if is_taken || !definitions.has_point(row)? {
                 continue;
             }
-            match self.create(&command, (derived(definition, row), Some(row.class))) {
+            match self.create(
+                &command,
+                (boxed(derived(definition, row))?, Some(row.class)),
+            ) {
                 Ok(()) => {}
                 Err(refusal) if matches!(refusal.kind, Kind::NoMemory | Kind::NoNumber) => {
                     return Err(refusal)
