@@ -55,7 +55,7 @@ enum {
 	FERROPROBE_PARAMETER_FILTER,
 	FERROPROBE_PARAMETER_TRIGGER,
 };
-/* Returns byte @at of module parameter @which, one of FERROPROBE_PARAMETER_*, or -1 behind its end. */
+/* Returns byte @at of parameter @which, one of FERROPROBE_PARAMETER_*, or -1 behind its end. */
 int ferroprobe_parameter(unsigned int which, unsigned int at);
 /* Returns byte @at of the kernel's release name, or -1 behind its end. */
 int ferroprobe_release(unsigned int at);
