@@ -65,6 +65,7 @@ ask_nothing! {
     fn bindings::ktime_get_raw_fast_ns() -> u64;
     fn bindings::ktime_get_tai_fast_ns() -> u64;
 
+    fn extra::ferroprobe_uprobes_wait();
     fn extra::ferroprobe_wait_for_hotplug();
     fn bindings::synchronize_rcu();
 }

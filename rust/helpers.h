@@ -439,4 +439,39 @@ unsigned int ferroprobe_syscalls(void);
  */
 int ferroprobe_syscall(u64 table, unsigned int number, struct ferroprobe_syscall *call);
 
+/* A program or a library: a regular file that a path leads to. */
+struct ferroprobe_program;
+/*
+ * Finds the file at @path and opens it.  Returns an ERR_PTR on failure: -EISDIR if it is no regular
+ * file, otherwise the errno of the search.  Context: process, may sleep, as for all of them.
+ */
+struct ferroprobe_program *ferroprobe_program_open(const char *path);
+void ferroprobe_program_close(struct ferroprobe_program *program);
+/* Reads up to @size bytes.  Returns their number or a negative errno. */
+s64 ferroprobe_program_read(struct ferroprobe_program *program, u64 offset, void *to, size_t size);
+u64 ferroprobe_program_size(const struct ferroprobe_program *program);
+
+/* A uprobe. */
+struct ferroprobe_uprobe;
+/*
+ * Makes a disarmed uprobe at @offset of the file @program, which may be closed afterwards, or NULL
+ * without memory.  The kernel counts at @counter of the file, if that is not 0, how many trace the
+ * location.  While it is armed, a hit calls @serve in process context, with the registers of the
+ * program and the address of the location; with @returns that is the function's, and the function
+ * returns.
+ */
+struct ferroprobe_uprobe *ferroprobe_uprobe_new(const struct ferroprobe_program *program,
+						u64 offset, u64 counter, bool returns,
+						void (*serve)(void *data, struct pt_regs *regs,
+							      u64 function),
+						void *data);
+/* Returns 0 or an errno. */
+int ferroprobe_uprobe_arm(struct ferroprobe_uprobe *uprobe);
+/* Returns whether @serve may still run, or be called, until ferroprobe_uprobes_wait(). */
+bool ferroprobe_uprobe_disarm(struct ferroprobe_uprobe *uprobe);
+/* Waits until no disarmed uprobe is served. */
+void ferroprobe_uprobes_wait(void);
+/* Frees a uprobe that is disarmed, and was waited for. */
+void ferroprobe_uprobe_free(struct ferroprobe_uprobe *uprobe);
+
 #endif

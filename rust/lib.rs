@@ -48,6 +48,7 @@ pub mod tasks;
 pub mod tracepoint;
 pub mod tree;
 pub mod unaligned;
+pub mod uprobe;
 pub mod user;
 pub mod user_room;
 pub mod vfs;

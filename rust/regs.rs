@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/ptrace.h`](srctree/include/linux/ptrace.h)
 
-use super::{arch, bindings as extra, context::EntryWay, nofault};
+use super::{arch, bindings as extra, context::EntryWay, nofault, user};
 use core::mem;
 use kernel::bindings;
 
@@ -139,6 +139,15 @@ impl Regs {
     #[inline]
     pub fn stack_word(&self, n: u64) -> u64 {
         stack_word(self.stack_pointer(), n)
+    }
+
+    /// Returns word `n` of a program's stack; 0 if it cannot be read.
+    ///
+    /// Context: process; does not sleep.
+    #[inline(never)]
+    pub fn user_stack_word(&self, n: u64) -> u64 {
+        let address = self.stack_pointer().wrapping_add(n.wrapping_mul(8));
+        user::word(address).unwrap_or(0)
     }
 
     /// Returns the return address of the function at whose entry the probe is.

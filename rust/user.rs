@@ -57,6 +57,33 @@ pub fn half(address: u64) -> Option<u32> {
     array(address).map(u32::from_ne_bytes)
 }
 
+/// Reads `out.len()` bytes of user memory at `address`. Returns false, and leaves `out`
+/// unspecified, if they cannot be read.
+///
+/// Context: process; does not sleep.
+#[cold]
+#[inline(never)]
+pub fn read(address: u64, out: &mut [u8]) -> bool {
+    copy(address, out, false).is_some()
+}
+
+/// Copies the user string at `address` up to and including its NUL, or as much of it as fits.
+/// Returns the number of bytes; `None` if it cannot be read.
+///
+/// Context: as above.
+#[cold]
+#[inline(never)]
+pub fn read_string(address: u64, out: &mut [u8]) -> Option<usize> {
+    copy(address, out, true)
+}
+
+fn copy(address: u64, out: &mut [u8], is_text: bool) -> Option<usize> {
+    let (to, room) = (out.as_mut_ptr().cast(), out.len());
+    // SAFETY: The function writes within `out` only, and survives any address.
+    let result = unsafe { extra::ferroprobe_copy_user(to, address, room, is_text) };
+    usize::try_from(result).ok()
+}
+
 fn array<const N: usize>(address: u64) -> Option<[u8; N]> {
     let mut copies = UserCopies::<1, N>::empty();
     let (_, mut copy) = copies.begin([address].into_iter()).next()?;

@@ -14,3 +14,4 @@ pub(crate) mod registered;
 pub(crate) mod syscalls;
 pub(crate) mod tables;
 pub(crate) mod types;
+pub(crate) mod user;

@@ -13,7 +13,8 @@
 //! 5. the registry lock
 //! 6. the locks of the formats, of the error log, of the address that `placement` shows,
 //!    of the event that a file belongs to, of the files of a group of ready-made events; behind
-//!    them that of the pool of event ids, and that of the tracepoints of modules
+//!    them that of the pool of event ids, that of the tracepoints of modules, and that of uprobes,
+//!    behind which the kernel takes the locks of address spaces
 //! 7. the lock of the buffer's mappings; a task that maps holds the lock of its
 //!    address space before it, and none of the others
 //!

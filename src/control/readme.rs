@@ -52,8 +52,11 @@ another, and the same arguments, appends its probe to that event.
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
 	symbol: of several of one name <symbol>#2 is the second, <symbol>#* each
+	place (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]|<path>:<symbol>[+<offset>][%return]
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	args: <name>=fetcharg[:type]
+	args (uprobe): the same of the program's registers and memory, and @+<offset> in the file;
+	          no <argname>, $duration, $current and symbols
 	fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
 	          $stack<index>, $stack, $retval, $duration, $nsecs, $comm, $tgid, $nspid, $nstgid,
 	          $cgroup, $arg<N>, $arg*, $current, <argname>[->field[->field|.field...]],

@@ -4,6 +4,7 @@
 
 pub mod ast;
 pub mod event_names;
+pub mod file_place;
 pub mod kind;
 pub mod parse;
 pub mod ready;

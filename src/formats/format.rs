@@ -95,6 +95,8 @@ pub(crate) struct Format {
     pub(crate) layout: Layout,
     /// Whether the event is on functions, see the file `functions`.
     pub(crate) has_functions: bool,
+    /// Whether programs are probed.
+    pub(crate) is_user: bool,
 }
 
 impl Format {
@@ -141,6 +143,7 @@ impl Format {
                 definition.kind.mechanism,
                 Mechanism::Function | Mechanism::FunctionReturn
             ),
+            is_user: definition.kind.is_user,
         };
         Arc::new(format, GFP_KERNEL).map_err(|_| no_memory())
     }
@@ -158,6 +161,7 @@ impl Format {
             name: c_string(builtin.name.as_bytes()).ok_or(ENOMEM)?,
             layout,
             has_functions: false,
+            is_user: false,
         };
         Ok(Arc::new(format, GFP_KERNEL)?)
     }

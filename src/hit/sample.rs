@@ -12,7 +12,7 @@ use crate::{
         definition::task::TaskNumber,
         program::{
             exec::{Arguments, Memory},
-            fetch::Program,
+            fetch::{Program, FILE_START},
             syscall::{Values, COPY_SIZE},
         },
         record::{COMM_LEN, MAX_SIZE},
@@ -26,7 +26,9 @@ use crate::{
         kretprobe, nofault,
         regs::Regs,
         stack::{StackFunction, StackOrigin},
-        symbol, tracepoint, user,
+        symbol, tracepoint,
+        uprobe::UserHit,
+        user,
     },
 };
 use core::cell::Cell;
@@ -98,6 +100,10 @@ pub(crate) enum HitArgs<'a> {
     Probe(&'a Regs, Way<'a>),
     /// Of a kretprobe.
     Return(&'a Regs, kretprobe::FollowedCall<'a>),
+    /// Of a program that reaches a location.
+    Reached(UserHit<'a>),
+    /// Of a program's function that returns.
+    Left(UserHit<'a>),
     /// Of a function that begins, as ftrace reports it.
     Function(functions::Entry<'a>),
     /// Of a function that returns, as ftrace reports it.
@@ -160,6 +166,7 @@ impl<'a> Sample<'a> {
         match self.args {
             HitArgs::Probe(regs, _) | HitArgs::Return(regs, _) => regs.irqs_disabled(),
             // User space has them enabled.
+            HitArgs::Reached(_) | HitArgs::Left(_) => false,
             HitArgs::Registers(..) | HitArgs::Call(..) | HitArgs::LongCall(..) => false,
             HitArgs::Function(_) | HitArgs::Exit(_) | HitArgs::Tracepoint(_) | HitArgs::Word(_) => {
                 context::irqs_disabled()
@@ -177,6 +184,7 @@ impl<'a> Sample<'a> {
         match self.args {
             HitArgs::Function(entry) => entry.place(),
             HitArgs::Exit(exit) => exit.place(),
+            HitArgs::Reached(hit) | HitArgs::Left(hit) => hit.place,
             _ => own,
         }
     }
@@ -187,6 +195,7 @@ impl<'a> Sample<'a> {
         match self.args {
             HitArgs::Return(regs, call) => Some(call.return_address(regs)),
             HitArgs::Exit(exit) => Some(exit.return_address()),
+            HitArgs::Left(hit) => Some(hit.regs.instruction_pointer()),
             _ => None,
         }
     }
@@ -205,6 +214,12 @@ impl<'a> Sample<'a> {
     #[inline(always)]
     pub(super) fn began(&self) -> Option<u64> {
         self.entry().first().copied()
+    }
+
+    /// Returns whether a program is hit, and user memory is read from the page cache, too.
+    #[inline(always)]
+    fn is_of_program(&self) -> bool {
+        matches!(self.args, HitArgs::Reached(_) | HitArgs::Left(_))
     }
 
     /// Returns the user memory that was copied before the hit was served.
@@ -257,6 +272,10 @@ impl Arguments for Sample<'_> {
             }
             HitArgs::Function(entry) => entry.word(index),
             HitArgs::Exit(exit) => exit.word(index),
+            HitArgs::Reached(hit) | HitArgs::Left(hit) => match index == usize::from(FILE_START) {
+                true => hit.file_start(),
+                false => hit.regs.word(index),
+            },
             HitArgs::Tracepoint(arguments) => arguments.get(index),
             HitArgs::Call(values, _) | HitArgs::LongCall(values, _) => {
                 values.get(index).copied().unwrap_or(0)
@@ -274,6 +293,7 @@ impl Arguments for Sample<'_> {
             }
             HitArgs::Function(entry) => entry.stack_word(u64::from(n)),
             HitArgs::Exit(exit) => exit.stack_word(u64::from(n)),
+            HitArgs::Reached(hit) | HitArgs::Left(hit) => hit.regs.user_stack_word(u64::from(n)),
             HitArgs::Tracepoint(_)
             | HitArgs::Call(..)
             | HitArgs::LongCall(..)
@@ -360,7 +380,7 @@ impl Memory for Sample<'_> {
 
     #[inline]
     fn read_user(&self, address: u64, out: &mut [u8]) -> bool {
-        nofault::read_user(address, out)
+        nofault::read_user(address, out) || self.is_of_program() && user::read(address, out)
     }
 
     #[inline]
@@ -378,7 +398,10 @@ impl Memory for Sample<'_> {
                 }
             }
         }
-        nofault::read_string(address, user, out)
+        match nofault::read_string(address, user, out) {
+            None if self.is_of_program() => user::read_string(address, out),
+            length => length,
+        }
     }
 
     #[inline(never)]

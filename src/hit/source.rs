@@ -11,6 +11,7 @@ use crate::{
     },
     kapi::{
         context::OnCpu, functions, kprobe::Probed, kretprobe::Returned, regs::Regs, tracepoint,
+        uprobe,
     },
 };
 
@@ -75,6 +76,22 @@ impl Source for Returned<'_> {
     #[inline(always)]
     fn sample(&self) -> Sample<'_> {
         Sample::of(HitArgs::Return(self.regs, self.call))
+    }
+}
+
+impl Source for uprobe::UserReached<'_> {
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::of(HitArgs::Reached(self.0))
+    }
+}
+
+impl Source for uprobe::UserLeft<'_> {
+    const IS_RETURN: bool = true;
+
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::of(HitArgs::Left(self.0))
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
         kprobe, module,
         symbol::{self, Symbol},
         tracepoint::{Tracepoint, Tracepoints},
+        uprobe::ProgramFile,
     },
     source::{
         functions::{self, FunctionEntry, SiteGroup},
@@ -33,6 +34,7 @@ use crate::{
         namesakes,
         points::{self, Point},
         tables, types,
+        user::{self, InProgram},
     },
     sys::{AllocError, Vec},
 };
@@ -69,6 +71,7 @@ enum FoundAt {
     Entry(Option<KBox<Symbol>>),
     /// The functions that patterns select.
     Functions(Vec<SiteGroup>),
+    File(InProgram),
 }
 
 /// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
@@ -107,6 +110,9 @@ pub(crate) fn find<'a>(
             which,
             offset,
         } => (name, *which, *offset),
+        Place::File(place) => {
+            return Ok(Some(Found::in_program(user::find(definition, place)?)));
+        }
         // These are not locations.
         Place::Event { .. } | Place::Pair(_) | Place::None => return Ok(None),
         Place::Functions(patterns) => {
@@ -353,6 +359,26 @@ impl Found {
         }
     }
 
+    /// Returns `place` as a location.
+    fn in_program(place: InProgram) -> Self {
+        Self {
+            address: 0,
+            at_entry: place.at_entry,
+            original: None,
+            site: None,
+            is_open: false,
+            what: FoundAt::File(place),
+        }
+    }
+
+    /// Returns the file in which the location is, and its offset there.
+    pub(crate) fn program(&self) -> Option<(&ProgramFile, u64)> {
+        match &self.what {
+            FoundAt::File(place) => Some((&place.program, place.offset)),
+            _ => None,
+        }
+    }
+
     /// Returns the name of the function whose entry is probed, or of the one with the type of a
     /// tracepoint's probes. Unknown if no type is needed.
     pub(crate) fn function(&self) -> Option<&[u8]> {
@@ -363,7 +389,7 @@ impl Found {
             }
             FoundAt::Tracepoint(point) => Some(&point.function),
             FoundAt::Entry(symbol) => symbol.as_ref().map(|symbol| symbol.name()),
-            FoundAt::Functions(_) => None,
+            FoundAt::Functions(_) | FoundAt::File(_) => None,
         }
     }
 
@@ -373,14 +399,14 @@ impl Found {
             FoundAt::Text(live) => live.as_ref()?.symbol.module(),
             FoundAt::Tracepoint(point) => point.tracepoint.module(),
             FoundAt::Entry(symbol) => symbol.as_ref()?.module(),
-            FoundAt::Functions(_) => None,
+            FoundAt::Functions(_) | FoundAt::File(_) => None,
         }
     }
 
     /// Returns the tracepoint, if the location is one.
     pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
         match &self.what {
-            FoundAt::Text(_) | FoundAt::Entry(_) | FoundAt::Functions(_) => None,
+            FoundAt::Text(_) | FoundAt::Entry(_) | FoundAt::Functions(_) | FoundAt::File(_) => None,
             FoundAt::Tracepoint(point) => Some(&point.tracepoint),
         }
     }
@@ -399,7 +425,10 @@ impl Found {
     fn live(&self) -> Option<&Live> {
         match &self.what {
             FoundAt::Text(live) => live.as_deref(),
-            FoundAt::Tracepoint(_) | FoundAt::Entry(_) | FoundAt::Functions(_) => None,
+            FoundAt::Tracepoint(_)
+            | FoundAt::Entry(_)
+            | FoundAt::Functions(_)
+            | FoundAt::File(_) => None,
         }
     }
 
@@ -407,7 +436,9 @@ impl Found {
     pub(crate) fn groups(&self) -> Option<&[SiteGroup]> {
         match &self.what {
             FoundAt::Functions(groups) => Some(groups),
-            FoundAt::Text(_) | FoundAt::Tracepoint(_) | FoundAt::Entry(_) => None,
+            FoundAt::Text(_) | FoundAt::Tracepoint(_) | FoundAt::Entry(_) | FoundAt::File(_) => {
+                None
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::{
     kapi::{
         batch::{Batch, Batched},
         functions::{self, Functions, ProbedFunctions},
-        handler::HandlerByStage,
+        handler::{Handler, HandlerByStage},
         kprobe, kretprobe,
         registration::{self, Registration},
         stack::StackFunction,
@@ -27,6 +27,7 @@ use crate::{
             self,
             syscall::{self, Calls, When},
         },
+        uprobe,
     },
     source::location::Found,
 };
@@ -227,6 +228,23 @@ impl ProbeSource for functions::ReturnRegistration<Recorder> {
     }
 }
 
+impl<S: uprobe::UserSide> ProbeSource for uprobe::UserRegistration<S, Recorder>
+where
+    Recorder: Handler<S>,
+{
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        true
+    }
+}
+
 /// What registering a probe needs from the tracer.
 pub(crate) struct Sources<'a> {
     pub(crate) points: &'a Arc<tracepoint::Tracepoints>,
@@ -308,6 +326,10 @@ mechanisms! {
     Function, functions: functions::FunctionRegistration<Recorder>;
     /// A handler of functions' returns.
     FunctionReturn, function_returns: functions::ReturnRegistration<Recorder>;
+    /// A uprobe.
+    User, users: uprobe::UserRegistration<uprobe::ProgramCode, Recorder>;
+    /// A uprobe of returns.
+    UserReturn, user_returns: uprobe::UserRegistration<uprobe::ProgramReturns, Recorder>;
     /// A handler of system calls.
     Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
@@ -373,6 +395,16 @@ impl Registered {
                 let point = found.tracepoint().ok_or(EINVAL)?;
                 tracepoint::PointRegistration::new(sources.points.clone(), point, recorder.init())
                     .map(Self::Tracepoint)
+            }
+            Mechanism::User => {
+                let (program, at) = found.program().ok_or(EINVAL)?;
+                let at = (at, definition.place.counter());
+                uprobe::UserRegistration::new(program, at, recorder.init()).map(Self::User)
+            }
+            Mechanism::UserReturn => {
+                let (program, at) = found.program().ok_or(EINVAL)?;
+                let at = (at, definition.place.counter());
+                uprobe::UserRegistration::new(program, at, recorder.init()).map(Self::UserReturn)
             }
             // See `of_call`, `of_whole_call` and `of_caused_event`.
             Mechanism::Call | Mechanism::WholeCall | Mechanism::Sender => Err(EINVAL),

@@ -165,6 +165,8 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
             }
             _ => false,
         };
+        // The kernel's types do not know the functions of programs.
+        let by_source = by_source && !definition.kind.is_user;
         // The type tells whether it is a dentry or a file.
         let by_source = by_source || arg.spec.path.is_some() || arg.spec.base.is_structure();
         let is_typed =

@@ -8,6 +8,7 @@
 
 use core::fmt::{self, Write};
 
+use crate::engine::definition::file_place::FilePlace;
 use crate::engine::definition::kind::ProbeKind;
 use crate::engine::definition::task::TaskNumber;
 use crate::engine::language::functions::{self, Patterns};
@@ -52,6 +53,8 @@ pub enum Place {
     },
     /// A kernel address.
     Address(u64),
+    /// A location in a file, of the programs that have mapped it.
+    File(FilePlace),
     /// The entries of the functions that a list of patterns selects.
     Functions(Patterns),
     /// `GROUP.EVENT`: another event.
@@ -124,6 +127,22 @@ impl Place {
         )
     }
 
+    /// Returns the path of the file in which it is.
+    pub fn path(&self) -> Option<&[u8]> {
+        match self {
+            Place::File(place) => Some(&place.path),
+            _ => None,
+        }
+    }
+
+    /// Returns the offset of the reference counter in the file, 0 if there is none.
+    pub fn counter(&self) -> u64 {
+        match self {
+            Place::File(place) => place.counter,
+            _ => 0,
+        }
+    }
+
     /// Returns module and symbol of a symbolic location.
     pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
         let Place::Symbol { name, .. } = self else {
@@ -150,6 +169,7 @@ impl fmt::Display for Place {
                 offset,
             } => write!(f, "{}{which}+{offset}", Plain(name)),
             Place::Address(address) => write!(f, "{address:#x}"),
+            Place::File(place) => write!(f, "{place}"),
             Place::Functions(patterns) => write!(f, "{patterns}"),
             Place::Event { group, event } => write!(f, "{}.{}", Plain(group), Plain(event)),
             Place::Pair(sides) => {
@@ -388,6 +408,9 @@ pub enum Origin {
     },
     /// A bare name: a parameter known from BTF, or the syntax of 2009.
     Name(Vec<u8>),
+    /// The address at which the probed file would begin in memory; `@+OFFSET` reads at an offset
+    /// from there.
+    FileStart,
     /// A field of the other event, or `$comm` if that event has no such field.
     Field(Vec<u8>),
 }
@@ -518,6 +541,10 @@ fn behind_which(text: &[u8], which: Which) -> Option<&[u8]> {
 /// Returns whether `text` denotes `place`. Offsets and addresses are compared as numbers, in any
 /// base.
 fn same_place(text: &[u8], place: &Place) -> bool {
+    let span = crate::engine::language::lex::Span { bytes: text, at: 0 };
+    if let Place::File(place) = place {
+        return FilePlace::parse(span).is_ok_and(|(written, _)| written == *place);
+    }
     let text = text.strip_suffix(b"%return").unwrap_or(text);
     match place {
         Place::Address(address) => crate::engine::language::lex::unsigned(text) == Some(*address),
@@ -527,7 +554,7 @@ fn same_place(text: &[u8], place: &Place) -> bool {
                 || text.contains(&b'-')
                     && Patterns::parse(list, core::iter::empty()).as_ref() == Ok(patterns)
         }
-        Place::None | Place::Pair(_) => false,
+        Place::None | Place::Pair(_) | Place::File(_) => false,
         Place::Event { group, event } => {
             let rest = text.strip_prefix(&**group);
             let separator = rest.and_then(|rest| rest.split_first());

@@ -30,9 +30,13 @@ pub struct Row {
     /// The limit of the number behind the letter: concurrent calls or open pairs. `None` if there
     /// is no such number.
     pub most_followed: Option<u32>,
-    /// Whether a function's return fires it: then it has a return value, a return address and a
-    /// duration.
+    /// The kind if the location is in a file.
+    pub in_file: Option<ProbeKind>,
+    /// Whether a function's return fires it: then it has a return value, a return address and,
+    /// in the kernel, a duration.
     pub is_return: bool,
+    /// Whether programs are probed: then all memory is the program's.
+    pub is_user: bool,
     /// The origin of the function's arguments.
     pub arguments: ArgumentsFrom,
     /// Why registers cannot be fetched, if they cannot.
@@ -55,6 +59,8 @@ pub enum Location {
     Function,
     /// The name of a tracepoint. The event has the tracepoint's name.
     Tracepoint,
+    /// The path of a file with an offset or a symbol in it. The event is named after both.
+    File,
     /// The names of another event. The event has the other event's name.
     Event,
     /// The names of two events, with keys. The event has the second event's name.
@@ -68,6 +74,7 @@ impl Location {
             Self::Text => "SYMBOL",
             Self::Function => "FUNCTION",
             Self::Tracepoint => "TRACEPOINT",
+            Self::File => "PATH:OFFSET",
             Self::Event => "GROUP.EVENT",
             Self::Pair => "GROUP.EVENT GROUP.EVENT",
         }
@@ -102,6 +109,10 @@ pub enum Mechanism {
     Function,
     /// A handler of functions' returns.
     FunctionReturn,
+    /// A uprobe.
+    User,
+    /// A uprobe of returns.
+    UserReturn,
     /// A handler of system calls.
     Call,
     /// A handler of whole system calls.
@@ -148,7 +159,9 @@ const PLAIN: Row = Row {
     returning: None,
     returning_many: None,
     most_followed: None,
+    in_file: None,
     is_return: false,
+    is_user: false,
     arguments: ArgumentsFrom::Registers,
     no_registers: None,
     no_stack: None,
@@ -164,6 +177,16 @@ const CALL: Row = Row {
     arguments: ArgumentsFrom::Entry,
     class: Class::ENTER,
     mechanism: Mechanism::Call,
+    ..PLAIN
+};
+
+/// The row of a probe of a program.
+const USER: Row = Row {
+    default_group: "uprobes",
+    location: Some(Location::File),
+    returning: Some(ProbeKind::UserReturn),
+    is_user: true,
+    mechanism: Mechanism::User,
     ..PLAIN
 };
 
@@ -194,18 +217,32 @@ kinds! {
     /// Before the instruction at its location is executed.
     Probe {
         returning: Some(ProbeKind::Return),
+        in_file: Some(ProbeKind::UserProbe),
         ..PLAIN
     }
     /// When the function at its location returns.
     Return {
         letter: 'r',
         returning: Some(ProbeKind::Return),
+        in_file: Some(ProbeKind::UserReturn),
         most_followed: Some(MAX_MAXACTIVE),
         is_return: true,
         arguments: ArgumentsFrom::Saved,
         class: Class::RETURN,
         mechanism: Mechanism::Return,
         ..PLAIN
+    }
+    /// Before a program executes the instruction at its location.
+    UserProbe {
+        ..USER
+    }
+    /// When the function of a program at its location returns.
+    UserReturn {
+        letter: 'r',
+        is_return: true,
+        class: Class::RETURN,
+        mechanism: Mechanism::UserReturn,
+        ..USER
     }
     /// When the kernel reaches the tracepoint.
     Tracepoint {
@@ -299,18 +336,13 @@ mod tests {
         for kind in ProbeKind::ALL {
             let letter = u8::try_from(kind.letter).expect("ASCII");
             let first = ProbeKind::by_letter(letter);
-            assert_eq!(
-                first.map(|(_, location)| location),
-                kind.location,
-                "{kind:?}"
-            );
+            let location = first.map(|(_, location)| location);
+            assert!(location == kind.location || kind.is_user, "{kind:?}");
             let Some((first, _)) = first else { continue };
-            let returning = [first.returning, first.returning_many];
-            assert!(
-                first == *kind || returning.contains(&Some(*kind)),
-                "{kind:?}"
-            );
-            assert_eq!(first.default_group, kind.default_group, "{kind:?}");
+            let others = [first.returning, first.returning_many, first.in_file];
+            assert!(first == *kind || others.contains(&Some(*kind)), "{kind:?}");
+            let is_other = first.default_group != kind.default_group;
+            assert_eq!(is_other, kind.is_user, "{kind:?}");
         }
     }
 
@@ -321,7 +353,7 @@ mod tests {
             let mut returning = returning.iter().flatten();
             assert!(returning.all(|kind| kind.is_return), "{kind:?}");
             assert_eq!(
-                kind.is_return,
+                kind.is_return && !kind.is_user,
                 kind.arguments == ArgumentsFrom::Saved,
                 "{kind:?}"
             );

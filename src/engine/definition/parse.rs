@@ -22,13 +22,14 @@ use crate::engine::definition::ast::{
     Argument, Definition, Deletion, Expression, Origin, Place, Request, MAX_ARGS, MAX_ARG_LEN,
     MAX_ARG_NAME_LEN, MAX_NAME_LEN,
 };
+use crate::engine::definition::file_place::FilePlace;
 use crate::engine::definition::kind::{Location, ProbeKind};
 use crate::engine::language::functions;
 use crate::engine::language::lex::{self, Command, Span};
 use crate::engine::language::types::{self, TypeSpec};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::sys::Vec;
-use location::{attached, function, generated_name, one_symbol, place, tracepoint};
+use location::{attached, function, generated_name, is_file, one_symbol, place, tracepoint};
 use misread::{a_filter, misread};
 use unknown_letter::unknown_letter;
 
@@ -42,6 +43,10 @@ pub use synthetic::{synthetic, SYNTHETIC_GROUP, SYNTHETIC_STACK};
 pub enum Grammar {
     /// Any definition, starting with its letter.
     Letters,
+    /// Definitions as in [`Grammar::Letters`], except those of programs' probes.
+    OfKernel,
+    /// Definitions of programs' probes.
+    OfPrograms,
     /// Synthetic events only, without a letter; `!` deletes.
     Synthetic,
 }
@@ -55,8 +60,33 @@ impl Grammar {
     pub fn request(self, command: &Command, machine: Machine) -> Result<Request, Error> {
         match self {
             Self::Letters => request(command, machine),
+            Self::OfKernel | Self::OfPrograms => {
+                let request = request(command, machine)?;
+                match &request {
+                    Request::Create(definition)
+                        if definition.kind.is_user != (self == Self::OfPrograms) =>
+                    {
+                        Err(other_file(definition))
+                    }
+                    _ => Ok(request),
+                }
+            }
             Self::Synthetic => synthetic::request(command),
         }
+    }
+}
+
+/// Returns the refusal of `definition`, which belongs to another file.
+#[cold]
+#[inline(never)]
+fn other_file(definition: &Definition) -> Error {
+    let error = Error::new(Kind::OtherFile, definition.place_at);
+    match definition.kind.is_user {
+        true => error.with_detail(format_args!("write it to uprobe_events or dynamic_events")),
+        false => error.with_detail(format_args!(
+            "write it to kprobe_events; here it is {} PATH:OFFSET or PATH:SYMBOL",
+            definition.kind.letter
+        )),
     }
 }
 
@@ -154,6 +184,11 @@ fn definition(
         }
         None => (head, None),
     };
+    let in_file = command.word(1).zip(kind.in_file);
+    let (kind, location) = match in_file.filter(|(word, _)| is_file(*word)) {
+        Some((_, in_file)) => (in_file, Location::File),
+        None => (kind, location),
+    };
     let maxactive = maxactive(before.skip(1), kind).map_err(|error| match error.kind {
         Kind::BadProbeType => unknown_letter(error, command, head),
         _ => error,
@@ -169,6 +204,10 @@ fn definition(
         }
         Location::Event => (attached(place_word, kind)?, false),
         Location::Pair => (pair::place(command, place_word, head)?, false),
+        Location::File => {
+            let (place, returns) = FilePlace::parse(place_word)?;
+            (Place::File(place), returns)
+        }
         Location::Text => place(one_symbol(place_word, kind)?)?,
     };
     let returning = match place {
@@ -396,6 +435,11 @@ fn typed_expression(
         Some(Err(error)) if error.kind == Kind::BadBitfield => (TypeSpec::DEFAULT, Some(error)),
         Some(Err(error)) => return Err(error),
     };
+    if definition.kind.is_user && (spec.path.is_some() || spec.base.is_symbol()) {
+        return Err(type_at.error(Kind::BadType).with_detail(format_args!(
+            "programs have no symbols and paths of the kernel"
+        )));
+    }
     let expression = if unnamed && text.bytes == b"$arg*" {
         if type_text.is_some() {
             return Err(type_at

@@ -306,6 +306,11 @@ impl Type {
         matches!(self.0.stored, Stored::KernelString | Stored::UserString)
     }
 
+    /// Returns whether it is a symbol of the kernel.
+    pub fn is_symbol(self) -> bool {
+        self.0.shown == Shown::Symbol || self.0.stored == Stored::SymbolName
+    }
+
     /// Returns whether it is a structure, as bytes.
     pub fn is_structure(self) -> bool {
         self.0.stored == Stored::Structure

@@ -38,5 +38,5 @@ pub use expand::expand;
 pub(in crate::engine) use program::{
     saved_words, Constant, General, Hop, Load, LoadOrigin, Op, Steps, Store, WordRead,
 };
-pub use program::{Form, Program, Size};
+pub use program::{Form, Program, Size, FILE_START};
 pub use target::{CpuInstance, PathOffsets, Symbols, Target, MAX_TRACEPOINT_ARGUMENTS};

@@ -62,6 +62,7 @@ impl Subject {
             // ftrace reports a definition where it handles its letter.
             Subject::Definition if matches!(command, [b'f' | b't', ..]) => "trace_fprobe",
             Subject::Definition if matches!(command, [b'e' | b'b', ..]) => "event_probe",
+            Subject::Definition if is_in_file(command) => "trace_uprobe",
             Subject::Definition => "trace_kprobe",
             Subject::Synthetic => "synthetic_events",
             Subject::Filter => "event filter parse error",
@@ -70,6 +71,12 @@ impl Subject {
             Subject::File => "ferroprobe",
         }
     }
+}
+
+/// Returns whether `command` probes a location in a file.
+fn is_in_file(command: &[u8]) -> bool {
+    let place = command.split(|&byte| byte == b' ').nth(1);
+    place.is_some_and(|place| place.contains(&b'/') && place.contains(&b':'))
 }
 
 macro_rules! kinds {
@@ -144,6 +151,14 @@ kinds! {
         BadMemAddr BAD_MEM_ADDR EINVAL "Invalid memory address"
         BadImm BAD_IMM EINVAL "Invalid immediate value"
         ImmstrNoClose IMMSTR_NO_CLOSE EINVAL "String is not closed with '\"'"
+        FileNotFound FILE_NOT_FOUND ENOENT "Failed to find the given file"
+        NoRegularFile NO_REGULAR_FILE EINVAL "Not a regular file"
+        BadRefcnt BAD_REFCNT EINVAL "Invalid reference counter offset"
+        RefcntOpenBrace REFCNT_OPEN_BRACE EINVAL "Reference counter brace is not closed"
+        BadRefcntSuffix BAD_REFCNT_SUFFIX EINVAL "Reference counter has wrong suffix"
+        BadUprobeOffs BAD_UPROBE_OFFS EINVAL "Invalid uprobe offset"
+        BadFileOffs BAD_FILE_OFFS EINVAL "Invalid file offset value"
+        SymOnUprobe SYM_ON_UPROBE EINVAL "Symbol is not available with uprobe"
         FileOnKprobe FILE_ON_KPROBE EINVAL "File offset is not available for kernel probes"
         TooManyOps TOO_MANY_OPS EINVAL "Dereference is too much nested"
         TooManyNested TOO_MANY_NESTED E2BIG "Too many nested typecasts/dereferences"
@@ -200,7 +215,8 @@ kinds! {
         // Ours: ftrace refuses these without an entry in the log.
         BadProbeType BAD_PROBE_TYPE EINVAL "Unknown probe type: expected p, r, t, f or -"
         NoPlace NO_PLACE EINVAL "No probed address or symbol is specified"
-        UserProbe USER_PROBE EINVAL "User space probes are not supported"
+        OtherFile OTHER_FILE EINVAL "This file takes no such probes"
+        NoFileSymbol NO_FILE_SYMBOL ENOENT "Symbol is not found in the file"
         NoSuchEvent NO_SUCH_EVENT ENOENT "No such event to delete"
         AmbiguousEvent AMBIGUOUS_EVENT EINVAL "Several groups have an event of this name"
         EventBusy EVENT_BUSY EBUSY "The event is enabled"

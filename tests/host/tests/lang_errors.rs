@@ -22,6 +22,11 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "BAD_RETPROBE",
     "NEVER_RETURNS",
     "BAD_INSN_BNDRY",
+    // The files of programs.
+    "FILE_NOT_FOUND",
+    "NO_REGULAR_FILE",
+    "NO_FILE_SYMBOL",
+    "OTHER_FILE",
     // Other events.
     "EVENT_IN_USE",
     "BAD_ATTACH_ARG",
@@ -581,7 +586,9 @@ fn words_of_other_tools_lead_on() {
         ("kretprobe:vfs_read", "here it is r vfs_read"),
         ("fexit:vfs_read", "here it is f vfs_read%return"),
         ("tracepoint:sched:sched_switch", "here it is t sched_switch"),
-        ("usdt:/bin/x:y", "only the kernel can be probed"),
+        ("uprobe:/bin/x:y", "in uprobe_events it is p /bin/x:y"),
+        ("uretprobe:/bin/x:y", "in uprobe_events it is r /bin/x:y"),
+        ("usdt:/bin/x:y", "p PATH:OFFSET(COUNTER) in uprobe_events"),
         ("vfs_read%return a=%ax", "write r vfs_read a=%ax"),
         ("vfs_*", "write f vfs_*"),
         ("F vfs_read", "letters are small: f"),

@@ -9,6 +9,7 @@ mod arm64_exclusive;
 mod arm64_words;
 mod clock;
 mod documents;
+mod elf;
 mod hist_inter;
 mod hist_inter_model;
 mod hist_language;

@@ -87,6 +87,11 @@ pub trait Isa: Sync {
     /// Returns why the instruction alone cannot carry a probe; `None` if it can.
     fn refusal(&self, bytes: &[u8]) -> Option<Refusal>;
 
+    /// Returns why the instruction alone cannot carry a probe of a program; `None` if it can.
+    fn user_refusal(&self, bytes: &[u8]) -> Option<&'static str> {
+        self.refusal(bytes).map(|refusal| refusal.reason)
+    }
+
     /// Returns the length of every instruction; `None` if instructions differ in length, so
     /// that only a walk from the function's start finds the boundaries, and a breakpoint
     /// hides where the next one is.

@@ -159,6 +159,10 @@ impl Isa for X86_64 {
         })
     }
 
+    fn user_refusal(&self, bytes: &[u8]) -> Option<&'static str> {
+        x86::decode(bytes).ok()?.user_refusal(bytes)
+    }
+
     fn fixed_len(&self) -> Option<usize> {
         None
     }

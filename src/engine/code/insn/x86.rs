@@ -22,6 +22,7 @@ mod prefixed;
 mod prefixes;
 mod refusal;
 mod tables;
+mod user;
 
 pub use class::X86Class;
 pub use insn::{DecodeError, Invalid, X86Insn, MAX_LEN};

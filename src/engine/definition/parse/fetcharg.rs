@@ -73,7 +73,7 @@ pub(super) fn expression(
         let peel = match inner.first() {
             Some(b'+' | b'-') => dereference,
             Some(b'(') => parentheses,
-            _ if is_this_cpu(inner) && is_of_event(kind) => {
+            _ if is_this_cpu(inner) && (is_of_event(kind) || kind.is_user) => {
                 return Err(inner.error(Kind::NosupPercpu));
             }
             _ if is_this_cpu(inner) => this_cpu,
@@ -373,11 +373,14 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
                 None => return Err(no_register(text, machine)),
             }
         }
+        Some(b'@') if kind.is_user && text.get(1).is_some_and(is_first_of_symbol) => {
+            return Err(text.error(Kind::SymOnUprobe));
+        }
         Some(b'@') if postfix::end_of_variable(text).is_some() => postfix::variable(text)?,
         Some(b'@') => {
-            let origin = memory(text)?;
+            let (origin, offset) = memory(text, kind)?;
             let action = StepKind::Dereference {
-                offset: 0,
+                offset,
                 user: false,
             };
             steps.push(Step {
@@ -404,6 +407,11 @@ fn origin(text: Span<'_>, kind: ProbeKind, machine: Machine) -> Result<Expressio
         source_at: text.at,
         steps,
     })
+}
+
+/// Returns whether a symbol may begin with `byte`.
+fn is_first_of_symbol(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.')
 }
 
 /// Returns whether the probe's arguments are fields of other events.
@@ -583,6 +591,9 @@ fn variable(
     }
     if text.bytes == DURATION {
         return match kind.is_return {
+            true if kind.is_user => Err(bad().with_detail(format_args!(
+                "the return of a program's function has none: write a pair of its entry and its return"
+            ))),
             true => Ok(Origin::Duration),
             false => Err(bad().with_detail(format_args!("only a return has a duration"))),
         };
@@ -592,6 +603,9 @@ fn variable(
     }
     let behind = text.strip(b"$current").map(|rest| rest.first());
     let is_current = matches!(behind, Some(None | Some(b'-')));
+    if is_current && kind.is_user {
+        return Err(bad().with_detail(format_args!("a program has no kernel memory")));
+    }
     if !text.bytes.starts_with(b"$retval") && !is_current {
         return Err(bad());
     }
@@ -602,14 +616,19 @@ fn variable(
     }
 }
 
-/// Parses `@ADDRESS` or `@SYMBOL[+|-OFFSET]`; the value is the address.
-fn memory(text: Span<'_>) -> Result<Origin, Error> {
+/// Parses `@ADDRESS`, `@SYMBOL[+|-OFFSET]` or `@+OFFSET`. Returns an address, and the offset from
+/// there at which the value is.
+fn memory(text: Span<'_>, kind: ProbeKind) -> Result<(Origin, i64), Error> {
     let bad = || text.error(Kind::BadMemAddr);
     let place = text.skip(1);
     match place.first() {
         Some(b'0'..=b'9') => lex::unsigned(place.bytes)
-            .map(Origin::Immediate)
+            .map(|address| (Origin::Immediate(address), 0))
             .ok_or_else(bad),
+        Some(b'+') if kind.is_user => lex::unsigned(place.skip(1).bytes)
+            .and_then(|offset| i64::try_from(offset).ok())
+            .map(|offset| (Origin::FileStart, offset))
+            .ok_or(text.error(Kind::BadFileOffs)),
         Some(b'+') => Err(text.error(Kind::FileOnKprobe)),
         None => Err(bad()),
         Some(_) => {
@@ -617,10 +636,8 @@ fn memory(text: Span<'_>) -> Result<Origin, Error> {
             if name.bytes.is_empty() {
                 return Err(bad());
             }
-            Ok(Origin::Symbol {
-                name: name.to_vec()?,
-                offset,
-            })
+            let name = name.to_vec()?;
+            Ok((Origin::Symbol { name, offset }, 0))
         }
     }
 }

@@ -5,6 +5,7 @@
 use core::fmt::Write;
 
 use crate::engine::definition::ast::{Place, Which, MAX_NAME_LEN};
+use crate::engine::definition::file_place::FilePlace;
 use crate::engine::definition::kind::{Location, ProbeKind};
 use crate::engine::definition::ready::{ReadyGroup, GROUPS};
 use crate::engine::language::functions::{self, Patterns};
@@ -14,6 +15,12 @@ use crate::engine::refusal::foreign;
 use crate::engine::util::glob;
 use crate::engine::util::text::{Appender, Plain};
 use crate::sys::{AllocError, Vec};
+
+/// Returns whether `word` is a location in a file, and not a line of the kernel's source.
+pub(super) fn is_file(word: Span<'_>) -> bool {
+    let is_absolute = word.first() == Some(b'/');
+    FilePlace::is_one(word.bytes) && (is_absolute || !foreign::is_source(word.bytes))
+}
 
 /// Parses a location; the second value tells whether it ends in `%return`.
 pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
@@ -27,9 +34,6 @@ pub(super) fn place(word: Span<'_>) -> Result<(Place, bool), Error> {
     };
     if let Some(address) = lex::unsigned(text.bytes) {
         return Ok((Place::Address(address), is_return));
-    }
-    if word.find(b'/').is_some() && word.find(b':').is_some() {
-        return Err(word.error(Kind::UserProbe));
     }
     let bad = || word.error(Kind::BadProbeAddr);
     let (name, offset) = split_offset(text).ok_or_else(bad)?;
@@ -313,6 +317,7 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
                 Which::Only | Which::All => write!(out, "_{offset}"),
             }
         }),
+        Place::File(place) => file_event_name(&mut out, place, letter),
         Place::Functions(patterns) => {
             function_event_name(&mut out, patterns.text(), Which::Only, kind)
         }
@@ -357,4 +362,14 @@ fn function_event_name(
         write!(out, "_{n}")?;
     }
     write!(out, "__{end}")
+}
+
+/// Writes the kernel's name for an offset, which has `p` for returns, too; for a symbol
+/// `LETTER_FILE_SYMBOL_OFFSET`.
+fn file_event_name(out: &mut Appender<'_>, place: &FilePlace, letter: char) -> core::fmt::Result {
+    let (name, offset) = (Plain(place.file_name()), place.offset);
+    match &place.symbol {
+        None => write!(out, "p_{name}_{offset:#x}"),
+        Some(symbol) => write!(out, "{letter}_{name}_{}_{offset}", Plain(symbol)),
+    }
 }

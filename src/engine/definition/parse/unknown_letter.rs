@@ -49,9 +49,20 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
         }
         None => (head.bytes, command.word(1)),
     };
-    if let (b"uprobe" | b"uretprobe" | b"usdt", Some(_)) = (name, place) {
+    if let (b"usdt", Some(_)) = (name, place) {
         return error.with_detail(format_args!(
-            "only the kernel can be probed, no program of user space"
+            "readelf -n lists these: write p PATH:OFFSET(COUNTER) in uprobe_events"
+        ));
+    }
+    let letter = match name {
+        b"uprobe" | b"u" => Some('p'),
+        b"uretprobe" | b"ur" => Some('r'),
+        _ => None,
+    };
+    if let (Some(letter), Some(place)) = (letter, place) {
+        return error.with_detail(format_args!(
+            "in uprobe_events it is {letter} {}",
+            Plain(place.bytes)
         ));
     }
     let is_it = |words: &str| words.split(' ').any(|word| word.as_bytes() == name);

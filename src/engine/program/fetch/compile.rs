@@ -61,6 +61,18 @@ pub(super) struct ArgumentShape {
     pub(super) base: Type,
 }
 
+impl ArgumentShape {
+    /// Makes all reads those of user memory.
+    pub(super) fn read_user(&mut self) {
+        for link in self.links.iter_mut() {
+            if let Hop::Read { user, .. } = link {
+                *user = true;
+            }
+        }
+        self.store = self.store.of_user();
+    }
+}
+
 pub(super) struct Compiler<'a, 'b> {
     offset: usize,
     fault_bits: u16,

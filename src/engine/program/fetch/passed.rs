@@ -47,6 +47,11 @@ impl<'b> Compiler<'_, 'b> {
         is_followed: bool,
     ) -> Result<(), Error> {
         let at = walk.at;
+        if self.kind.is_user && self.kind.is_return {
+            return Err(Error::new(Kind::NofentryArgs, at).with_detail(format_args!(
+                "the kernel keeps none until the return: probe the entry, too"
+            )));
+        }
         if !self.are_passed() && !self.kind.is_return && !self.target.at_entry {
             return Err(Error::new(Kind::NofentryArgs, at));
         }

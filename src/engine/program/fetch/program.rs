@@ -33,6 +33,9 @@ pub enum Form {
     Any,
 }
 
+/// The register of a hit in a program with the address at which the probed file would begin.
+pub const FILE_START: u8 = u8::MAX;
+
 /// The origin of a value, as far as it is known before a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum LoadOrigin {
@@ -152,6 +155,38 @@ pub(in crate::engine) enum Store {
 }
 
 impl Store {
+    /// Returns the store with all memory in user space.
+    pub(super) fn of_user(self) -> Self {
+        let mut store = self;
+        match &mut store {
+            Store::Memory { user, .. } | Store::Text { user, .. } | Store::Whole { user, .. } => {
+                *user = true;
+            }
+            Store::Texts {
+                user_pointers,
+                user,
+                ..
+            }
+            | Store::Joined {
+                user_pointers,
+                user,
+                ..
+            } => {
+                (*user_pointers, *user) = (true, true);
+            }
+            Store::Value { .. }
+            | Store::Symbol
+            | Store::CgroupPath
+            | Store::Strings
+            | Store::Path { .. }
+            | Store::Constant(_)
+            | Store::FixedText { .. }
+            | Store::Changes { .. }
+            | Store::Derived { .. } => {}
+        }
+        store
+    }
+
     /// Returns the bytes in the fixed part of the record.
     pub(in crate::engine) fn size(self) -> u16 {
         match self {

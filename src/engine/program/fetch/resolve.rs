@@ -9,7 +9,7 @@ use super::by_value::in_memory;
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{LowBits, TypeWalk};
 use super::passed::{at_entry, low_bits, no_dot};
-use super::program::{saved_words, Constant, Hop, LoadOrigin, Store};
+use super::program::{saved_words, Constant, Hop, LoadOrigin, Store, FILE_START};
 use super::target;
 use super::unknown::too_few;
 use super::whole;
@@ -106,12 +106,16 @@ impl<'b> Compiler<'_, 'b> {
             let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
             return Err(refusal.with_detail(format_args!("{why}")));
         }
-        Ok(ArgumentShape {
+        let mut shape = ArgumentShape {
             origin,
             links,
             store,
             base,
-        })
+        };
+        if self.kind.is_user {
+            shape.read_user();
+        }
+        Ok(shape)
     }
 
     /// Adds a remedy to `error`, the refusal of a text or an array, if the value is a register.
@@ -206,6 +210,7 @@ impl<'b> Compiler<'_, 'b> {
                 LoadOrigin::Current
             }
             ast::Origin::Immediate(value) => LoadOrigin::Immediate(*value),
+            ast::Origin::FileStart => LoadOrigin::Register(FILE_START),
             // `attach` has replaced it.
             ast::Origin::Field(_) => return Err(Error::new(Kind::BadAttachArg, at)),
             ast::Origin::Symbol { name, offset } => match self.target.symbols.address(name) {

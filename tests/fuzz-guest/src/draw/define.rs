@@ -112,6 +112,14 @@ impl Draw {
     fn place(&mut self, kind: ProbeKind) -> Option<String> {
         Some(match kind.location? {
             Location::Text => self.function(),
+            Location::File => self
+                .pick(&[
+                    "/bin/busybox:0x1000",
+                    "/bin/busybox:0x1004",
+                    "/init:0x10",
+                    "/no:1",
+                ])
+                .to_string(),
             // In two of ten, patterns.
             Location::Function if self.below(10) < 2 => self
                 .pick(&[

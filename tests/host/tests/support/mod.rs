@@ -22,7 +22,7 @@ use ferroprobe_engine::engine::print::{ShownEvent, SymbolNames, TextLines};
 use ferroprobe_engine::engine::program::btf::{Btf, Index};
 use ferroprobe_engine::engine::program::exec::{self, Arguments, Memory};
 use ferroprobe_engine::engine::program::fetch::{
-    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target,
+    self, CpuInstance, PathOffsets, Program, Size, Symbols, Target, FILE_START,
 };
 use ferroprobe_engine::engine::record::{self, Header, Layout};
 use ferroprobe_engine::engine::refusal::error::Error;
@@ -168,7 +168,10 @@ impl SymbolNames for &Kernel {
 
 impl Arguments for Kernel {
     fn reg(&self, index: u8) -> u64 {
-        self.regs[usize::from(index)]
+        match index {
+            FILE_START => 0x40_0000,
+            index => self.regs[usize::from(index)],
+        }
     }
 
     fn stack(&self, n: u16) -> u64 {
@@ -319,7 +322,11 @@ fn compile_by(
     btf: Option<Btf<'_>>,
 ) -> Result<(Definition, Compiled), Error> {
     let mut definition = definition(text, kernel.arch)?;
-    let at_entry = matches!(&definition.place, Place::Symbol { offset: 0, .. });
+    let at_entry = match &definition.place {
+        Place::Symbol { offset, .. } => *offset == 0,
+        Place::File(place) => place.symbol.is_some() && place.offset == 0,
+        _ => false,
+    };
     let function = definition.place.symbol().map(|(_, symbol)| {
         // The function `__probestub_NAME` declares the arguments of a tracepoint.
         let prefix: &[u8] = match definition.kind {

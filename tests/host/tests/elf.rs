@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The symbols of ELF files: of one that is made here, of the test's own program, and of files that
+//! are damaged in any way.
+
+use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::elf::{Elf, ElfError, FileBytes};
+
+struct Bytes(Vec<u8>);
+
+impl FileBytes for Bytes {
+    fn read(&self, offset: u64, out: &mut [u8]) -> Option<usize> {
+        let start = usize::try_from(offset).ok()?.min(self.0.len());
+        let rest = &self.0[start..];
+        let length = rest.len().min(out.len());
+        out[..length].copy_from_slice(&rest[..length]);
+        Some(length)
+    }
+}
+
+const NAMES: &[u8] = b"\0main\0domain\0twice\0both\0data\0away\0";
+
+/// A symbol: its name, its info, its section, its address and its size.
+type Row = (&'static str, u8, u16, u64, u64);
+
+const FUNC: u8 = 2;
+const GLOBAL: u8 = 0x10;
+const CODE: u64 = 0x40_1000;
+
+const SYMBOLS: &[Row] = &[
+    ("", 0, 0, 0, 0),
+    ("main", GLOBAL | FUNC, 1, CODE + 0x20, 0x40),
+    ("domain", FUNC, 1, CODE + 0x60, 0x10),
+    ("twice", FUNC, 1, CODE + 0x70, 0x10),
+    ("twice", FUNC, 1, CODE + 0x80, 0x10),
+    ("both", FUNC, 1, CODE + 0x90, 0x10),
+    ("both", GLOBAL | FUNC, 1, CODE + 0xa0, 0x10),
+    ("data", GLOBAL | 1, 2, 0x40_3000, 8),
+    ("away", GLOBAL | FUNC, 0, 0, 0),
+];
+
+/// A program with code at 0x1000 of the file and data at 0x2000, and a table of symbols.
+fn program() -> Vec<u8> {
+    let mut file = vec![0u8; 0x3000];
+    let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, b"\x7fELF\x02\x01\x01");
+    put(16, &2u16.to_le_bytes());
+    put(18, &62u16.to_le_bytes());
+    put(32, &64u64.to_le_bytes());
+    put(40, &0x2800u64.to_le_bytes());
+    put(54, &56u16.to_le_bytes());
+    put(56, &2u16.to_le_bytes());
+    put(58, &64u16.to_le_bytes());
+    put(60, &3u16.to_le_bytes());
+    for (n, (flags, offset, address, size)) in [
+        (5u32, 0x1000u64, CODE, 0x200u64),
+        (6, 0x2000, 0x40_3000, 0x100),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = 64 + n * 56;
+        put(at, &1u32.to_le_bytes());
+        put(at + 4, &flags.to_le_bytes());
+        put(at + 8, &offset.to_le_bytes());
+        put(at + 16, &address.to_le_bytes());
+        put(at + 32, &size.to_le_bytes());
+        put(at + 40, &size.to_le_bytes());
+    }
+    put(0x2400, NAMES);
+    for (n, (name, info, section, address, size)) in SYMBOLS.iter().enumerate() {
+        let at = 0x2500 + n * 24;
+        let named = [b"\0", name.as_bytes(), b"\0"].concat();
+        let name = NAMES.windows(named.len()).position(|text| text == named);
+        let name = name.map_or(0, |at| at as u32 + 1);
+        put(at, &name.to_le_bytes());
+        put(at + 4, &[*info]);
+        put(at + 6, &section.to_le_bytes());
+        put(at + 8, &address.to_le_bytes());
+        put(at + 16, &size.to_le_bytes());
+    }
+    for (n, (kind, offset, size, link, entry)) in [
+        (2u32, 0x2500u64, SYMBOLS.len() as u64 * 24, 2u32, 24u64),
+        (3, 0x2400, NAMES.len() as u64, 0, 0),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = 0x2800 + (n + 1) * 64;
+        put(at + 4, &kind.to_le_bytes());
+        put(at + 24, &offset.to_le_bytes());
+        put(at + 32, &size.to_le_bytes());
+        put(at + 40, &link.to_le_bytes());
+        put(at + 56, &entry.to_le_bytes());
+    }
+    file
+}
+
+fn offsets(elf: &Elf<'_>, name: &str) -> Vec<u64> {
+    let found = elf.named(name.as_bytes()).expect("a sound file");
+    found.iter().map(|symbol| symbol.offset).collect()
+}
+
+#[test]
+fn symbols_have_offsets_in_the_file() {
+    let file = Bytes(program());
+    let elf = Elf::open(&file, Arch::X86_64).expect("a sound file");
+    assert_eq!(offsets(&elf, "main"), [0x1020]);
+    // The end of another name is none.
+    assert!(offsets(&elf, "omain").is_empty());
+    assert_eq!(offsets(&elf, "domain"), [0x1060]);
+    assert_eq!(offsets(&elf, "twice"), [0x1070, 0x1080]);
+    // Neither data nor what another file has.
+    assert!(offsets(&elf, "data").is_empty());
+    assert!(offsets(&elf, "away").is_empty());
+    let both = elf.named(b"both").expect("a sound file");
+    let is_global: Vec<bool> = both.iter().map(|symbol| symbol.is_global).collect();
+    assert_eq!(is_global, [false, true]);
+    assert!(elf.is_code(0x1000) && elf.is_code(0x11ff));
+    assert!(!elf.is_code(0xfff) && !elf.is_code(0x1200) && !elf.is_code(0x2000));
+}
+
+#[test]
+fn offsets_are_in_functions() {
+    let file = Bytes(program());
+    let elf = Elf::open(&file, Arch::X86_64).expect("a sound file");
+    for (offset, name) in [
+        (0x101f, None),
+        (0x1020, Some("main")),
+        (0x105f, Some("main")),
+        (0x1060, Some("domain")),
+        (0x10b0, None),
+    ] {
+        let found = elf.function_at(offset).expect("a sound file");
+        let found = found.map(|symbol| elf.name_of(&symbol).expect("a sound file"));
+        let found = found.map(|name| String::from_utf8_lossy(&name).into_owned());
+        assert_eq!(found.as_deref(), name, "{offset:#x}");
+    }
+}
+
+#[test]
+fn other_files_are_refused() {
+    let open = |file: Vec<u8>, arch| Elf::open(&Bytes(file), arch).err();
+    assert_eq!(
+        open(b"#!/bin/sh\n".to_vec(), Arch::X86_64),
+        Some(ElfError::NotElf)
+    );
+    assert_eq!(open(Vec::new(), Arch::X86_64), Some(ElfError::NotElf));
+    assert_eq!(open(program(), Arch::Arm64), Some(ElfError::OtherMachine));
+    assert_eq!(
+        open(program()[..63].to_vec(), Arch::X86_64),
+        Some(ElfError::Broken)
+    );
+    let mut narrow = program();
+    narrow[4] = 1;
+    assert_eq!(open(narrow, Arch::X86_64), Some(ElfError::OtherMachine));
+    let mut large = program();
+    large[0x2840 + 32..0x2840 + 40].copy_from_slice(&(u64::MAX).to_le_bytes());
+    assert_eq!(open(large, Arch::X86_64), Some(ElfError::TooLarge));
+}
+
+/// No file makes it panic, loop, or read outside: each byte of the headers and tables is changed.
+#[test]
+fn damaged_files_do_no_harm() {
+    let sound = program();
+    let places = (0..176)
+        .chain(0x2400..0x2440)
+        .chain(0x2500..0x2600)
+        .chain(0x2840..0x28c0);
+    for place in places {
+        for value in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut file = sound.clone();
+            file[place] = value;
+            let file = Bytes(file);
+            let Ok(elf) = Elf::open(&file, Arch::X86_64) else {
+                continue;
+            };
+            for symbol in elf.named(b"main").iter().flat_map(|found| found.iter()) {
+                let _ = elf.name_of(symbol);
+            }
+            let _ = elf.function_at(0x1030);
+            let _ = elf.is_code(0x1030);
+        }
+    }
+    for length in (0..sound.len()).step_by(37) {
+        let file = Bytes(sound[..length].to_vec());
+        if let Ok(elf) = Elf::open(&file, Arch::X86_64) {
+            let _ = elf.named(b"main");
+            let _ = elf.function_at(0x1030);
+        }
+    }
+}
