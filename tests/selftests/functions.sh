@@ -275,7 +275,7 @@ expect_error() {
 	fi
 }
 
-# expect_refused ERRNO TEXT DEFINITION: as expect_error, and the write must fail with
+# expect_refused ERRNO TEXT DEFINITION [FILE]: as expect_error, and the write must fail with
 # that errno and leave the definitions as they are.  The definition may have line
 # feeds; the caret is then in the refused line.
 expect_refused() {
@@ -284,9 +284,9 @@ expect_refused() {
 	definition=$before${after#^}
 	line=${before##*"$newline"}
 	: >error_log
-	cat kprobe_events >"$scratch/before"
+	cat "${4:-kprobe_events}" >"$scratch/before"
 	status=0
-	fptool write "$fp/kprobe_events" "$definition" || status=$?
+	fptool write "$fp/${4:-kprobe_events}" "$definition" || status=$?
 	[ "$status" -ne 0 ] || fail "accepted, but should not be: $definition"
 	expect_equal "$status" "$1" "the errno of '$definition'"
 	last_error >"$scratch/error"
@@ -303,7 +303,7 @@ expect_refused() {
 	if [ "$before" != "$3" ]; then
 		expect_equal "$caret" "${#line}" "the caret's column for '$3'"
 	fi
-	cmp "$scratch/before" kprobe_events || fail "changed what is defined: $definition"
+	cmp "$scratch/before" "${4:-kprobe_events}" || fail "changed what is defined: $definition"
 }
 
 newline='

@@ -43,7 +43,9 @@
  *   read FILE SIZE        copy to standard output, read SIZE bytes at a time
  *   take FILE SIZE        the same of what is there, without waiting for more
  *   cost [CALL]           of one call CALL("64 characters", -1, 0), in nanoseconds: getppid
- *                         (the default), or setpriority or memfd_create, which fail
+ *                         (the default), or setpriority or memfd_create, which fail; or of
+ *                         fptool_function(), which does nothing
+ *   offset                of fptool_function() in the file
  *   drain FILE SIZE       read all there is, SIZE bytes at a time, without waiting:
  *                         prints how many bytes and nanoseconds
  *   put FILE SOURCE       write all of SOURCE to FILE by one write(2): prints
@@ -65,6 +67,7 @@
  */
 
 #include "sys.h"
+#include "elf.h"
 
 static char buffer[1 << 20];
 
@@ -622,8 +625,15 @@ static void alone(void)
 }
 
 /* The least of many rounds: some are interrupted. */
+__attribute__((noinline, used)) s64 fptool_function(const volatile char *text, s64 number)
+{
+	__asm__ volatile("" : : "r"(text) : "memory");
+	return number;
+}
+
 static int cost(const char *name)
 {
+	int is_function = same(name, "fptool_function");
 	s64 call = same(name, "setpriority") ? NR_setpriority :
 		   same(name, "memfd_create") ? NR_memfd_create : NR_getppid;
 	/* On the stack, so that it is in memory. */
@@ -634,7 +644,9 @@ static int cost(const char *name)
 	for (int round = 0; round < 20; round++) {
 		s64 time = now();
 
-		for (int n = 0; n < 500; n++)
+		for (int n = 0; n < 500 && is_function; n++)
+			fptool_function(text, -1);
+		for (int n = 0; n < 500 && !is_function; n++)
 			sys(call, (s64)text, -1, 0, 0, 0);
 		time = now() - time;
 		if (least < 0 || time < least)
@@ -885,6 +897,11 @@ static int run(int count, char **args)
 		return copy(args[0], 1, 0);
 	if (same(command, "cost") && count <= 1)
 		return cost(count ? args[0] : "getppid");
+	if (same(command, "offset") && count == 0) {
+		print_hex(offset_of((u64)fptool_function));
+		print("\n");
+		return 0;
+	}
 	if (same(command, "drain") && count == 2)
 		return drain(args[0], number(args[1]));
 	if (same(command, "put") && count == 2)

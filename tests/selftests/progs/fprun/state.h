@@ -54,7 +54,7 @@ static void learn(void)
 /* What hits and reads change, and what takes long to read. */
 static const char *const volatile_files[] = {
 	"trace", "trace_pipe", "trace_json", "trace_pipe_raw", "snapshot_raw", "error_log", "kprobe_stats",
-	"kprobe_profile", "syscall_stats", "stats", "pairs", "saved_cmdlines", "saved_tgids",
+	"kprobe_profile", "uprobe_profile", "syscall_stats", "stats", "pairs", "saved_cmdlines", "saved_tgids",
 	"available_filter_functions", "available_tracepoints", "hist", "hist_graph", "README",
 	"functions", "clock_source", "trace_marker", "trace_marker_raw", "private_events",
 };
