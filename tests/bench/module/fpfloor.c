@@ -6,14 +6,18 @@
  * of its entry; or traced=0x... for ftrace to report its entry, which it patches at this address;
  * or followed=0x... for an fprobe of the return of the function that it patches there, with
  * words=N that are kept from the entry; or tracepoint, for a probe of that one; or calls=1, for
- * probes of sys_enter and sys_exit.
+ * probes of sys_enter and sys_exit; or program=PATH for a uprobe at offset=0x..., of the return of
+ * the function there with ret=1.
  */
 
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/err.h>
 #include <linux/module.h>
+#include <linux/namei.h>
 #include <linux/tracepoint.h>
+#include <linux/uprobes.h>
 
 static char *symbol;
 module_param(symbol, charp, 0);
@@ -35,6 +39,12 @@ module_param(traced, ulong, 0);
 
 static unsigned long followed;
 module_param(followed, ulong, 0);
+
+static char *program;
+module_param(program, charp, 0);
+
+static unsigned long offset;
+module_param(offset, ulong, 0);
 
 static unsigned int words;
 module_param(words, uint, 0);
@@ -91,8 +101,43 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 static struct kprobe probe = { .pre_handler = hit };
 static struct kretprobe return_probe = { .handler = returned, .maxactive = 8 };
 
+/* The last argument, which is not used, is missing in older series. */
+static int user_hit(struct uprobe_consumer *self, struct pt_regs *regs, u64 *data)
+{
+	return 0;
+}
+
+static int user_returned(struct uprobe_consumer *self, unsigned long function,
+			 struct pt_regs *regs, u64 *data)
+{
+	return 0;
+}
+
+static struct uprobe_consumer consumer;
+static struct uprobe *uprobe;
+static struct path path;
+
+static int probe_program(void)
+{
+	int error = kern_path(program, LOOKUP_FOLLOW, &path);
+
+	if (error)
+		return error;
+	if (ret)
+		consumer.ret_handler = (void *)user_returned;
+	else
+		consumer.handler = (void *)user_hit;
+	uprobe = uprobe_register(d_real_inode(path.dentry), offset, 0, &consumer);
+	if (!IS_ERR(uprobe))
+		return 0;
+	path_put(&path);
+	return PTR_ERR(uprobe);
+}
+
 static int __init fpfloor_init(void)
 {
+	if (program)
+		return probe_program();
 	if (calls)
 		tracepoint = "sys_enter";
 	if (tracepoint) {
@@ -129,6 +174,12 @@ static int __init fpfloor_init(void)
 
 static void __exit fpfloor_exit(void)
 {
+	if (program) {
+		uprobe_unregister_nosync(uprobe, &consumer);
+		uprobe_unregister_sync();
+		path_put(&path);
+		return;
+	}
 	if (point) {
 		tracepoint_probe_unregister(point, reached, NULL);
 		if (other)
