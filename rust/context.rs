@@ -338,6 +338,8 @@ pub enum EntryWay {
     Followed,
     /// A tracepoint's call, and [`Unpreempted`].
     Tracepoint,
+    /// A hard interrupt.
+    Interrupt,
 }
 
 /// The state of this CPU according to the kernel's counters and flags.

@@ -473,5 +473,39 @@ bool ferroprobe_uprobe_disarm(struct ferroprobe_uprobe *uprobe);
 void ferroprobe_uprobes_wait(void);
 /* Frees a uprobe that is disarmed, and was waited for. */
 void ferroprobe_uprobe_free(struct ferroprobe_uprobe *uprobe);
+/*
+ * Interrupts on each CPU, which report what they interrupt: timers or watchpoints.  Disarmed when
+ * they are made.
+ */
+struct ferroprobe_interrupts;
+/*
+ * What is called with @regs, the registers of what was interrupted, in kernel or user space, and with
+ * two values of the interrupts.  Context: interrupts disabled.
+ */
+typedef void (*ferroprobe_interrupt_fn)(void *data, struct pt_regs *regs, u64 first, u64 second);
+/*
+ * Returns a timer on each CPU with @period in nanoseconds, or NULL without memory.  The values are
+ * whether user space was interrupted, and whether the idle task.
+ */
+struct ferroprobe_interrupts *ferroprobe_ticks(u64 period, ferroprobe_interrupt_fn hit, void *data);
+/*
+ * Returns a watchpoint on @length bytes at the kernel address @address, or NULL with the errno in
+ * @error: -ENOSPC if all are taken, -EOPNOTSUPP if there are none here.  The values are the address,
+ * and what is there after the access.
+ */
+#define FERROPROBE_WATCH_BOTH 0
+#define FERROPROBE_WATCH_WRITE 1
+#define FERROPROBE_WATCH_EXECUTE 2
+struct ferroprobe_interrupts *ferroprobe_watch(u64 address, u32 length, u32 access,
+					       ferroprobe_interrupt_fn hit, void *data, int *error);
+/*
+ * Arms or disarms them; only one call at a time.  Waits, after disarming, until none is reported.
+ * Returns 0 or an errno.
+ */
+int ferroprobe_interrupts_arm(struct ferroprobe_interrupts *interrupts, bool armed);
+/* Disarms them, and frees them. */
+void ferroprobe_interrupts_free(struct ferroprobe_interrupts *interrupts);
+/* Returns how many could not be reported. */
+u64 ferroprobe_interrupts_missed(struct ferroprobe_interrupts *interrupts);
 
 #endif

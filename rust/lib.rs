@@ -20,6 +20,7 @@ pub mod errno;
 pub mod file;
 pub mod functions;
 pub mod handler;
+pub mod interrupt;
 pub mod irq_deferred;
 pub mod kprobe;
 pub mod kretprobe;

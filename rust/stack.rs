@@ -76,6 +76,8 @@ pub enum StackOrigin<'a> {
     Function(functions::Entry<'a>),
     /// A function's return: the first frame is the caller.
     Exit(functions::Exit<'a>),
+    /// No code of the kernel.
+    Nothing,
     /// The caller of this module, or of the given function, which calls the module.
     Caller(StackFunction),
 }
@@ -137,6 +139,7 @@ pub fn save<'a>(origin: StackOrigin<'_>, out: impl Into<FrameRoom<'a>>) -> Saved
     // interrupted.
     let count = unsafe {
         match origin {
+            StackOrigin::Nothing => 0,
             StackOrigin::Probe(regs, entry, function) => extra::ferroprobe_stack_of_probe(
                 to,
                 room,

@@ -15,3 +15,4 @@ pub(crate) mod syscalls;
 pub(crate) mod tables;
 pub(crate) mod types;
 pub(crate) mod user;
+mod watched;

@@ -98,6 +98,7 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
             extra::FERROPROBE_PREEMPT_OFFSET.wrapping_add(extra::FERROPROBE_TRACEPOINT_OFFSET)
         }
         EntryWay::Return | EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
+        EntryWay::Interrupt => extra::FERROPROBE_HARDIRQ_OFFSET,
     }
 }
 

@@ -140,6 +140,7 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
         EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
         EntryWay::Jump | EntryWay::Call | EntryWay::Return => extra::FERROPROBE_PREEMPT_OFFSET,
         EntryWay::Tracepoint => AT_TRACEPOINT,
+        EntryWay::Interrupt => extra::FERROPROBE_HARDIRQ_OFFSET,
     }
 }
 
@@ -292,7 +293,7 @@ pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
 pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
         EntryWay::Trap | EntryWay::Jump | EntryWay::Call => ip.wrapping_sub(1),
-        EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint => ip,
+        EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint | EntryWay::Interrupt => ip,
     }
 }
 

@@ -48,9 +48,13 @@ another, and the same arguments, appends its probe to that event.
 	        t[:[<group>/][<event>]] <tracepoint> [<args>]
 	        e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
 	        b[pairs][:[<group>/][<event>]] <group>.<event>(<key>,...) <group>.<event>(<key>,...) [<args>] [if <filter>]
+	        c[:[<group>/][<event>]] <period> [<args>]
+	        w[:[<group>/][<event>]] [r|w|rw|x@]<addr>[:<len>] [<args>]
 	        s:[synthetic/]<event> <type> <field>[; <type> <field>...]
 	        -:[<group>/][<event>] [<place> [<args>]]
 	place: [<module>:]<symbol>[+<offset>]|<memaddr>
+	period: <number>hz|<number>us|<number>ms|<number>s
+	addr: <memaddr>|[<module>:]<variable>[+|-<offset>]
 	symbol: of several of one name <symbol>#2 is the second, <symbol>#* each
 	place (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]|<path>:<symbol>[+<offset>][%return]
 	place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
@@ -66,6 +70,7 @@ another, and the same arguments, appends its probe to that event.
 	          this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>),
 	          +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 	kernel return probes support: $retval, $duration, $arg<N>, $comm
+	args (c): $user, $idle, too; args (w): $addr, $value, too
 	args (e): <name>=$<field>[:type], of the attached event; filter is one of its fields, too
 	args (b): the same of the second event, $begin.<field> of the first, $duration;
 	          task, stack and flags are the second event's

@@ -7,5 +7,7 @@ pub mod event_names;
 pub mod file_place;
 pub mod kind;
 pub mod parse;
+pub mod period;
 pub mod ready;
 pub mod task;
+pub mod watched;

@@ -9,7 +9,7 @@
 
 use crate::{
     engine::{
-        definition::task::TaskNumber,
+        definition::{kind::FIRST_OWN, task::TaskNumber},
         program::{
             exec::{Arguments, Memory},
             fetch::{Program, FILE_START},
@@ -22,6 +22,7 @@ use crate::{
         cgroup, clock,
         context::{self, EntryWay, PlainCount, Unpreempted},
         functions,
+        interrupt::Interrupted,
         kprobe::Way,
         kretprobe, nofault,
         regs::Regs,
@@ -117,6 +118,8 @@ pub(crate) enum HitArgs<'a> {
     Call(&'a Values, Copied<'a>),
     /// Of a whole system call with long strings.
     LongCall(&'a Values, LongCopied<'a>),
+    /// Of an interrupt.
+    Interrupt(&'a Interrupted<'a>),
     /// Of any source, with one argument at most.
     Word(u64),
     /// Of another event: register `n` is field `n`.
@@ -140,6 +143,7 @@ impl<'a> Sample<'a> {
             HitArgs::Exit(_) => EntryWay::Followed,
             HitArgs::Function(_) => EntryWay::Call,
             HitArgs::Tracepoint(_) => tracepoint::WAY,
+            HitArgs::Interrupt(interrupted) => interrupted.way,
             HitArgs::Sent(_, context) => context.way,
             _ => EntryWay::Tracepoint,
         }
@@ -155,6 +159,7 @@ impl<'a> Sample<'a> {
             HitArgs::Exit(_) => context::is_plain_followed(),
             HitArgs::Function(_) => context::is_plain(|| EntryWay::Call),
             HitArgs::Tracepoint(_) => context::is_plain(|| tracepoint::WAY),
+            HitArgs::Interrupt(interrupted) => PlainCount::of(interrupted.way).is_plain(),
             HitArgs::Sent(_, context) => PlainCount::of(context.way).is_plain(),
             _ => context::is_plain(|| EntryWay::Tracepoint),
         }
@@ -165,6 +170,7 @@ impl<'a> Sample<'a> {
     pub(super) fn irqs_disabled(&self) -> bool {
         match self.args {
             HitArgs::Probe(regs, _) | HitArgs::Return(regs, _) => regs.irqs_disabled(),
+            HitArgs::Interrupt(interrupted) => interrupted.regs.irqs_disabled(),
             // User space has them enabled.
             HitArgs::Reached(_) | HitArgs::Left(_) => false,
             HitArgs::Registers(..) | HitArgs::Call(..) | HitArgs::LongCall(..) => false,
@@ -185,6 +191,7 @@ impl<'a> Sample<'a> {
             HitArgs::Function(entry) => entry.place(),
             HitArgs::Exit(exit) => exit.place(),
             HitArgs::Reached(hit) | HitArgs::Left(hit) => hit.place,
+            HitArgs::Interrupt(interrupted) => &interrupted.ip,
             _ => own,
         }
     }
@@ -240,6 +247,8 @@ impl<'a> Sample<'a> {
             HitArgs::Return(regs, _) => StackOrigin::Return(regs),
             HitArgs::Function(entry) => StackOrigin::Function(entry),
             HitArgs::Exit(exit) => StackOrigin::Exit(exit),
+            HitArgs::Interrupt(interrupted) if interrupted.is_user => StackOrigin::Nothing,
+            HitArgs::Interrupt(interrupted) => StackOrigin::Return(interrupted.regs),
             HitArgs::Sent(sent, _) => {
                 let hit = sent.hit();
                 hit.sample.origin(*hit.function)
@@ -281,6 +290,13 @@ impl Arguments for Sample<'_> {
                 values.get(index).copied().unwrap_or(0)
             }
             HitArgs::Word(word) => word,
+            HitArgs::Interrupt(interrupted) => {
+                let own = index.checked_sub(usize::from(FIRST_OWN));
+                match own.and_then(|own| interrupted.values.get(own)) {
+                    Some(value) => *value,
+                    None => interrupted.regs.word(index),
+                }
+            }
             HitArgs::Sent(sent, _) => sent.value(u8::try_from(index).unwrap_or(u8::MAX)),
         }
     }
@@ -294,6 +310,7 @@ impl Arguments for Sample<'_> {
             HitArgs::Function(entry) => entry.stack_word(u64::from(n)),
             HitArgs::Exit(exit) => exit.stack_word(u64::from(n)),
             HitArgs::Reached(hit) | HitArgs::Left(hit) => hit.regs.user_stack_word(u64::from(n)),
+            HitArgs::Interrupt(interrupted) => interrupted.regs.stack_word(u64::from(n)),
             HitArgs::Tracepoint(_)
             | HitArgs::Call(..)
             | HitArgs::LongCall(..)

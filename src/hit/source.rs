@@ -10,8 +10,8 @@ use crate::{
         stage::Stage,
     },
     kapi::{
-        context::OnCpu, functions, kprobe::Probed, kretprobe::Returned, regs::Regs, tracepoint,
-        uprobe,
+        context::OnCpu, functions, interrupt::Interrupted, kprobe::Probed, kretprobe::Returned,
+        regs::Regs, tracepoint, uprobe,
     },
 };
 
@@ -126,6 +126,16 @@ impl Source for tracepoint::PointArguments<'_> {
             None if recorder.stage() == Stage::TEXT => self.serve_text(recorder, here),
             None => recorder.serve_slow(&self.sample(), here),
         }
+    }
+}
+
+impl Source for &Interrupted<'_> {
+    // Reading a string may fault, and code of the fault may be probed.
+    const HAS_TEXT_STEP: bool = false;
+
+    #[inline(always)]
+    fn sample(&self) -> Sample<'_> {
+        Sample::of(HitArgs::Interrupt(self))
     }
 }
 

@@ -35,6 +35,7 @@ use crate::{
         points::{self, Point},
         tables, types,
         user::{self, InProgram},
+        watched,
     },
     sys::{AllocError, Vec},
 };
@@ -72,6 +73,8 @@ enum FoundAt {
     /// The functions that patterns select.
     Functions(Vec<SiteGroup>),
     File(InProgram),
+    /// Data, with its module; or nothing.
+    Data(Option<Vec<u8>>),
 }
 
 /// Looks up and judges the location of `definition`. `probes` are ferroprobe's own.
@@ -115,6 +118,11 @@ pub(crate) fn find<'a>(
         }
         // These are not locations.
         Place::Event { .. } | Place::Pair(_) | Place::None => return Ok(None),
+        Place::Every(_) => return Ok(Some(Found::data(0, None))),
+        Place::Data(watched) => {
+            let found = watched::find(definition, watched, names)?;
+            return Ok(found.map(|(address, module)| Found::data(address, module)));
+        }
         Place::Functions(patterns) => {
             if definition.kind.is_return {
                 functions::check_returns(at)?;
@@ -347,6 +355,18 @@ impl Found {
         }
     }
 
+    /// Returns data at `address` in `module` as a location.
+    fn data(address: u64, module: Option<Vec<u8>>) -> Self {
+        Self {
+            address,
+            at_entry: false,
+            original: None,
+            site: None,
+            is_open: false,
+            what: FoundAt::Data(module),
+        }
+    }
+
     /// Returns the functions of `groups` as a location.
     fn functions_of(groups: Vec<SiteGroup>) -> Self {
         Self {
@@ -389,7 +409,7 @@ impl Found {
             }
             FoundAt::Tracepoint(point) => Some(&point.function),
             FoundAt::Entry(symbol) => symbol.as_ref().map(|symbol| symbol.name()),
-            FoundAt::Functions(_) | FoundAt::File(_) => None,
+            FoundAt::Functions(_) | FoundAt::File(_) | FoundAt::Data(_) => None,
         }
     }
 
@@ -399,6 +419,7 @@ impl Found {
             FoundAt::Text(live) => live.as_ref()?.symbol.module(),
             FoundAt::Tracepoint(point) => point.tracepoint.module(),
             FoundAt::Entry(symbol) => symbol.as_ref()?.module(),
+            FoundAt::Data(module) => module.as_deref(),
             FoundAt::Functions(_) | FoundAt::File(_) => None,
         }
     }
@@ -406,8 +427,8 @@ impl Found {
     /// Returns the tracepoint, if the location is one.
     pub(crate) fn tracepoint(&self) -> Option<&Tracepoint> {
         match &self.what {
-            FoundAt::Text(_) | FoundAt::Entry(_) | FoundAt::Functions(_) | FoundAt::File(_) => None,
             FoundAt::Tracepoint(point) => Some(&point.tracepoint),
+            _ => None,
         }
     }
 
@@ -425,10 +446,7 @@ impl Found {
     fn live(&self) -> Option<&Live> {
         match &self.what {
             FoundAt::Text(live) => live.as_deref(),
-            FoundAt::Tracepoint(_)
-            | FoundAt::Entry(_)
-            | FoundAt::Functions(_)
-            | FoundAt::File(_) => None,
+            _ => None,
         }
     }
 
@@ -436,9 +454,7 @@ impl Found {
     pub(crate) fn groups(&self) -> Option<&[SiteGroup]> {
         match &self.what {
             FoundAt::Functions(groups) => Some(groups),
-            FoundAt::Text(_) | FoundAt::Tracepoint(_) | FoundAt::Entry(_) | FoundAt::File(_) => {
-                None
-            }
+            _ => None,
         }
     }
 
@@ -460,6 +476,9 @@ impl Found {
     pub(crate) fn explain(&self, error: Error, at: usize) -> Refusal {
         let errno = errno(error);
         let plain = || Refusal::registration(errno, at);
+        if let FoundAt::Data(_) = self.what {
+            return watched::refused(errno, at);
+        }
         let is_text = matches!(self.what, FoundAt::Text(_));
         if errno == Errno::ENOMEM || !is_text {
             return plain();

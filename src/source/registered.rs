@@ -20,6 +20,7 @@ use crate::{
         batch::{Batch, Batched},
         functions::{self, Functions, ProbedFunctions},
         handler::{Handler, HandlerByStage},
+        interrupt::InterruptRegistration,
         kprobe, kretprobe,
         registration::{self, Registration},
         stack::StackFunction,
@@ -29,7 +30,7 @@ use crate::{
         },
         uprobe,
     },
-    source::location::Found,
+    source::{location::Found, watched},
 };
 use core::pin::Pin;
 use kernel::{alloc::KVVec, prelude::*, sync::Arc};
@@ -205,6 +206,25 @@ impl ProbeSource for functions::FunctionRegistration<Recorder> {
     }
 }
 
+impl ProbeSource for InterruptRegistration<Recorder> {
+    fn recorder(&self) -> &Recorder {
+        self.handler()
+    }
+
+    fn set_armed(&self, armed: bool) -> Result {
+        self.set_enabled(armed)
+    }
+
+    fn missed(&self) -> u64 {
+        let missed = self.recorder().totals().missed;
+        missed.wrapping_add(Self::missed(self))
+    }
+
+    fn is_breakpoint(&self) -> bool {
+        self.is_trap()
+    }
+}
+
 impl ProbeSource for functions::ReturnRegistration<Recorder> {
     fn recorder(&self) -> &Recorder {
         self.handler()
@@ -334,6 +354,8 @@ mechanisms! {
     Call, calls: syscall::CallRegistration<CallRecorder>;
     /// A handler of whole system calls.
     WholeCall, whole_calls: syscall::CallRegistration<WholeCallRecorder>;
+    /// A handler of interrupts.
+    Interrupt, interrupts: InterruptRegistration<Recorder>;
     /// An event that other events cause.
     Sender, caused_events: CausedEventRegistration;
 }
@@ -405,6 +427,10 @@ impl Registered {
                 let (program, at) = found.program().ok_or(EINVAL)?;
                 let at = (at, definition.place.counter());
                 uprobe::UserRegistration::new(program, at, recorder.init()).map(Self::UserReturn)
+            }
+            Mechanism::Interrupt => {
+                let cause = watched::cause_of(definition, found.address).ok_or(EINVAL)?;
+                InterruptRegistration::new(&cause, recorder.init()).map(Self::Interrupt)
             }
             // See `of_call`, `of_whole_call` and `of_caused_event`.
             Mechanism::Call | Mechanism::WholeCall | Mechanism::Sender => Err(EINVAL),

@@ -10,7 +10,9 @@ use core::fmt::{self, Write};
 
 use crate::engine::definition::file_place::FilePlace;
 use crate::engine::definition::kind::ProbeKind;
+use crate::engine::definition::period::Period;
 use crate::engine::definition::task::TaskNumber;
+use crate::engine::definition::watched::Watched;
 use crate::engine::language::functions::{self, Patterns};
 use crate::engine::language::lex::Command;
 use crate::engine::language::types::TypeSpec;
@@ -66,6 +68,10 @@ pub enum Place {
     },
     /// `GROUP.EVENT(KEY,...)` twice: the event that begins a pair, and the one that ends it.
     Pair(Vec<PairSide>),
+    /// The time between two ticks.
+    Every(Period),
+    /// Data that is watched.
+    Data(Watched),
     /// None: an action of a trigger makes the event.
     None,
 }
@@ -145,8 +151,10 @@ impl Place {
 
     /// Returns module and symbol of a symbolic location.
     pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
-        let Place::Symbol { name, .. } = self else {
-            return None;
+        let name = match self {
+            Place::Symbol { name, .. } => name,
+            Place::Data(watched) => watched.symbol.as_ref()?,
+            _ => return None,
         };
         match name.iter().position(|&b| b == b':') {
             Some(colon) => Some((name.get(..colon), name.get(colon.saturating_add(1)..)?)),
@@ -178,6 +186,8 @@ impl fmt::Display for Place {
                 }
                 Ok(())
             }
+            Place::Every(period) => write!(f, "{period}"),
+            Place::Data(watched) => write!(f, "{watched}"),
             Place::None => Ok(()),
         }
     }
@@ -380,6 +390,8 @@ pub enum Origin {
     Duration,
     /// `$nsecs`: the time of the hit.
     Nanoseconds,
+    /// `$user` and others: a variable that only this kind has, by its index among the registers.
+    Own(u8),
     /// `$tgid` and others: a number of the current task.
     Task(TaskNumber),
     /// `$comm`: the name of the current task.
@@ -553,6 +565,11 @@ fn same_place(text: &[u8], place: &Place) -> bool {
             text == patterns.text()
                 || text.contains(&b'-')
                     && Patterns::parse(list, core::iter::empty()).as_ref() == Ok(patterns)
+        }
+        Place::Every(period) => Period::written(text).as_ref() == Some(period),
+        Place::Data(watched) => {
+            let word = crate::engine::language::lex::Span { bytes: text, at: 0 };
+            Watched::parse(word).as_ref() == Ok(watched)
         }
         Place::None | Place::Pair(_) | Place::File(_) => false,
         Place::Event { group, event } => {

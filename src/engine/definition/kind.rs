@@ -4,6 +4,7 @@
 
 use core::ops::Deref;
 
+use crate::engine::language::types::Type;
 use crate::engine::record::Class;
 
 /// Largest number of instances of a return probe that a definition may request.
@@ -43,11 +44,49 @@ pub struct Row {
     pub no_registers: Option<&'static str>,
     /// Why words of the stack cannot be fetched, if they cannot.
     pub no_stack: Option<&'static str>,
+    /// The variables that only this kind has.
+    pub own: &'static [OwnVariable],
     /// The class of the records.
     pub class: &'static Class,
     /// What reports the hits.
     pub mechanism: Mechanism,
 }
+
+/// A variable that only one kind has: a value that the mechanism tells of each hit.
+#[derive(Debug)]
+pub struct OwnVariable {
+    /// Its name, without the `$`.
+    pub name: &'static str,
+    /// The type if the definition gives none.
+    pub base: Type,
+}
+
+/// The index among the registers of a kind's first own variable. No architecture has so many.
+pub const FIRST_OWN: u8 = 248;
+
+/// The variables of a sample.
+const OF_SAMPLE: &[OwnVariable] = &[
+    OwnVariable {
+        name: "user",
+        base: Type::U8,
+    },
+    OwnVariable {
+        name: "idle",
+        base: Type::U8,
+    },
+];
+
+/// The variables of a watchpoint.
+const OF_WATCHPOINT: &[OwnVariable] = &[
+    OwnVariable {
+        name: "addr",
+        base: Type::DEFAULT,
+    },
+    OwnVariable {
+        name: "value",
+        base: Type::DEFAULT,
+    },
+];
 
 /// The grammar of a location, and how an event without a name is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +104,10 @@ pub enum Location {
     Event,
     /// The names of two events, with keys. The event has the second event's name.
     Pair,
+    /// A period. The event is named after letter and period.
+    Period,
+    /// Data, and how it is accessed. The event is named after letter, symbol and offset.
+    Watched,
 }
 
 impl Location {
@@ -77,6 +120,8 @@ impl Location {
             Self::File => "PATH:OFFSET",
             Self::Event => "GROUP.EVENT",
             Self::Pair => "GROUP.EVENT GROUP.EVENT",
+            Self::Period => "99hz",
+            Self::Watched => "rw@SYMBOL:8",
         }
     }
 }
@@ -117,6 +162,8 @@ pub enum Mechanism {
     Call,
     /// A handler of whole system calls.
     WholeCall,
+    /// An interrupt: a timer's, or a watchpoint's trap.
+    Interrupt,
     /// Another event, or an action of a trigger.
     Sender,
 }
@@ -165,6 +212,7 @@ const PLAIN: Row = Row {
     arguments: ArgumentsFrom::Registers,
     no_registers: None,
     no_stack: None,
+    own: &[],
     class: Class::PROBE,
     mechanism: Mechanism::Entry,
 };
@@ -306,6 +354,24 @@ kinds! {
         most_followed: Some(MAX_PAIRS),
         ..CAUSED
     }
+    /// When a period has passed, on each CPU.
+    Sample {
+        letter: 'c',
+        default_group: "samples",
+        location: Some(Location::Period),
+        own: OF_SAMPLE,
+        mechanism: Mechanism::Interrupt,
+        ..PLAIN
+    }
+    /// When the data at its location has been accessed.
+    Watchpoint {
+        letter: 'w',
+        default_group: "watchpoints",
+        location: Some(Location::Watched),
+        own: OF_WATCHPOINT,
+        mechanism: Mechanism::Interrupt,
+        ..PLAIN
+    }
     /// When an action of a histogram emits it.
     Synthetic {
         letter: 's',
@@ -313,6 +379,17 @@ kinds! {
         location: None,
         class: Class::SYNTHETIC,
         ..CAUSED
+    }
+}
+
+impl Row {
+    /// Returns the variable `text`, which begins with `$`, if only this kind has it, with its index
+    /// among the registers.
+    pub fn own_variable(&self, text: &[u8]) -> Option<(u8, &'static OwnVariable)> {
+        let name = text.strip_prefix(b"$")?;
+        let known = self.own.iter().zip(FIRST_OWN..);
+        let mut known = known.filter(|(own, _)| own.name.as_bytes() == name);
+        known.next().map(|(own, index)| (index, own))
     }
 }
 

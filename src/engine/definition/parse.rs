@@ -24,6 +24,8 @@ use crate::engine::definition::ast::{
 };
 use crate::engine::definition::file_place::FilePlace;
 use crate::engine::definition::kind::{Location, ProbeKind};
+use crate::engine::definition::period::Period;
+use crate::engine::definition::watched::Watched;
 use crate::engine::language::functions;
 use crate::engine::language::lex::{self, Command, Span};
 use crate::engine::language::types::{self, TypeSpec};
@@ -208,6 +210,8 @@ fn definition(
             let (place, returns) = FilePlace::parse(place_word)?;
             (Place::File(place), returns)
         }
+        Location::Period => (Place::Every(Period::parse(place_word)?), false),
+        Location::Watched => (Place::Data(Watched::parse(place_word)?), false),
         Location::Text => place(one_symbol(place_word, kind)?)?,
     };
     let returning = match place {
@@ -430,7 +434,10 @@ fn typed_expression(
     }
     // A malformed bitfield is reported after the errors of the expression.
     let (spec, deferred) = match type_text.map(types::parse) {
-        None => (TypeSpec::of(fetcharg::default_type(text.bytes)), None),
+        None => (
+            TypeSpec::of(fetcharg::default_type(text.bytes, definition.kind)),
+            None,
+        ),
         Some(Ok(spec)) => (spec, None),
         Some(Err(error)) if error.kind == Kind::BadBitfield => (TypeSpec::DEFAULT, Some(error)),
         Some(Err(error)) => return Err(error),

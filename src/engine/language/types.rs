@@ -249,6 +249,9 @@ impl Type {
     /// A string in user memory.
     pub const USER_STRING: Type = Type(row("ustring").unwrap()); // PANIC: in the compiler
 
+    /// An unsigned number of 8 bits.
+    pub const U8: Type = Type(row("u8").unwrap()); // PANIC: in the compiler
+
     /// A signed number of 32 bits.
     pub const S32: Type = Type(row("s32").unwrap()); // PANIC: in the compiler
 

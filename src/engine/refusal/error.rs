@@ -63,6 +63,8 @@ impl Subject {
             Subject::Definition if matches!(command, [b'f' | b't', ..]) => "trace_fprobe",
             Subject::Definition if matches!(command, [b'e' | b'b', ..]) => "event_probe",
             Subject::Definition if is_in_file(command) => "trace_uprobe",
+            Subject::Definition if matches!(command, [b'c', ..]) => "sample",
+            Subject::Definition if matches!(command, [b'w', ..]) => "wprobe",
             Subject::Definition => "trace_kprobe",
             Subject::Synthetic => "synthetic_events",
             Subject::Filter => "event filter parse error",
@@ -235,6 +237,11 @@ kinds! {
         BadPairKeys BAD_PAIR_KEYS EINVAL
             "Both events of a pair have the same number of keys, one or two"
         AttachedTooDeep ATTACHED_TOO_DEEP EINVAL "Too many event probes on one another"
+        // Ours: ftrace has no such events.
+        BadPeriod BAD_PERIOD EINVAL "Invalid period"
+        BadWatch BAD_WATCH EINVAL "Invalid watchpoint"
+        NoWatchpoint NO_WATCHPOINT ENOSPC "All watchpoints of the processor are taken"
+        NosupWatch NOSUP_WATCH EOPNOTSUPP "This kernel can not report such an access"
         // Ours: ftrace takes these, and records nothing, or what happens to be there.
         NeverReturns NEVER_RETURNS EINVAL "This function never returns"
         NoSingleValue NO_SINGLE_VALUE EINVAL "A structure or an array is no single value"

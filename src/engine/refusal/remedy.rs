@@ -26,6 +26,10 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::NoPairEnd | Kind::BadPairKeys => {
             "such as: b:runq sched.sched_waking(pid) sched.sched_switch(next_pid) $duration"
         }
+        Kind::BadPeriod => "write a frequency or a time: 99hz, 250us, 10ms, 1s",
+        Kind::BadWatch => "write r, w, rw or x, @, and a variable: rw@SYMBOL, w@SYMBOL+OFFSET:4",
+        Kind::NoWatchpoint => "delete one of those that take them",
+        Kind::NosupWatch => "write p for an instruction that accesses the data",
         Kind::AttachedTooDeep => "attach it to the event at the bottom",
         Kind::SynthBadName => "letters, digits and _, and no digit first",
         Kind::SynthInvalidCmd => "such as: wakeup u64 latency; pid_t pid; char comm[]",

@@ -9,6 +9,7 @@ mod define;
 mod delete;
 mod modules;
 mod ready;
+mod watchpoints;
 
 use super::set::Set;
 use crate::{

@@ -35,6 +35,8 @@ const RAISED_ELSEWHERE: &[&str] = &[
     "EVENT_EXISTS",
     // Registration.
     "FAIL_REG_PROBE",
+    "NO_WATCHPOINT",
+    "NOSUP_WATCH",
     "EVENT_EXIST",
     // See appended_probes_must_fit.
     "DIFF_PROBE_TYPE",

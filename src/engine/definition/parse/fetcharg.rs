@@ -34,8 +34,11 @@ pub(super) fn is_constant_text(text: &[u8]) -> bool {
     matches!(text, b"$comm" | b"$COMM") || text.starts_with(b"\\\"")
 }
 
-/// Returns the type of `text` if the definition gives none.
-pub(super) fn default_type(text: &[u8]) -> Type {
+/// Returns the type of `text`, in a definition of `kind`, if the definition gives none.
+pub(super) fn default_type(text: &[u8], kind: ProbeKind) -> Type {
+    if let Some((_, own)) = kind.own_variable(text) {
+        return own.base;
+    }
     match text {
         DURATION | NSECS => Type::U64,
         _ if is_constant_text(text) => Type::STRING,
@@ -473,10 +476,10 @@ fn around_arrow(text: Span<'_>) -> Option<(Plain<'_>, Plain<'_>)> {
     Some((Plain(value.bytes), Plain(behind.strip(b">")?.bytes)))
 }
 
-/// Returns the refusal of the variable `text`, which does not exist.
+/// Returns the refusal of the variable `text`, which does not exist for `kind`.
 #[cold]
 #[inline(never)]
-fn no_variable(text: Span<'_>) -> Error {
+fn no_variable(text: Span<'_>, kind: ProbeKind) -> Error {
     let error = text.error(Kind::BadVar);
     if let Some((value, member)) = around_arrow(text) {
         return error.with_detail(format_args!(
@@ -507,6 +510,8 @@ fn no_variable(text: Span<'_>) -> Error {
     known.iter().for_each(|known| nearest.consider(known));
     if number.is_empty() {
         TaskNumber::names().for_each(|known| nearest.consider(known));
+        let own = kind.own.iter().map(|own| own.name.as_bytes());
+        own.for_each(|known| nearest.consider(known));
     }
     match nearest.is_none() {
         true if lex::is_identifier(name) => error.with_detail(format_args!(
@@ -549,7 +554,7 @@ fn variable(
     machine: Machine,
     steps: &mut Vec<Step>,
 ) -> Result<Origin, Error> {
-    let bad = || no_variable(text);
+    let bad = || no_variable(text, kind);
     if let Some(rest) = text.strip(b"$stack") {
         return match rest.first() {
             None => Ok(Origin::StackPointer),
@@ -582,6 +587,9 @@ fn variable(
     }
     if text.bytes == NSECS {
         return Ok(Origin::Nanoseconds);
+    }
+    if let Some((index, _)) = kind.own_variable(text.bytes) {
+        return Ok(Origin::Own(index));
     }
     if let Some(which) = TaskNumber::of_variable(text.bytes) {
         return match which.why_missing() {

@@ -286,8 +286,8 @@ pub(super) fn split_offset(text: Span<'_>) -> Option<(Span<'_>, i64)> {
     }
 }
 
-/// Returns the default name of an event: letter, symbol and offset; letter and address; the
-/// tracepoint's name; or the function and `__entry` or `__exit`. Characters that an identifier
+/// Returns the default name of an event: letter, symbol and offset; letter and address; letter and
+/// period; the tracepoint's name; or the function and `__entry` or `__exit`. Characters that an identifier
 /// cannot contain become `_`.
 pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, AllocError> {
     let mut name = Vec::new();
@@ -327,6 +327,11 @@ pub(super) fn generated_name(kind: ProbeKind, place: &Place) -> Result<Vec<u8>, 
             let end = sides.last().map_or(&b""[..], |side| &side.event);
             out.0.extend_from_slice(end).map_err(|_| core::fmt::Error)
         }
+        Place::Every(period) => write!(out, "{letter}_{period}"),
+        Place::Data(watched) => match &watched.symbol {
+            None => write!(out, "{letter}_{:#x}", watched.address(0)),
+            Some(symbol) => write!(out, "{letter}_{}_{}", Plain(symbol), watched.offset),
+        },
         Place::None => Ok(()),
     };
     written.map_err(|_| AllocError)?;

@@ -64,7 +64,7 @@ fn numbered(base: &[u8], index: usize) -> Result<Vec<u8>, AllocError> {
 fn fetched<'a>(text: &'a [u8], expression: &'a Expression) -> Option<&'a [u8]> {
     let members: &[u8] = match (&expression.origin, expression.steps.last()) {
         (Origin::Comm, None) => return Some(b"comm"),
-        (Origin::Duration | Origin::Nanoseconds | Origin::Task(_), None) => {
+        (Origin::Duration | Origin::Nanoseconds | Origin::Own(_) | Origin::Task(_), None) => {
             return text.strip_prefix(b"$");
         }
         (Origin::Field(name), None) => name,

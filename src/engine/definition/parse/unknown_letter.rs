@@ -85,7 +85,9 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
     if foreign::is_source(head.bytes) {
         return source_line(error, head);
     }
-    if let [letter @ (b'P' | b'R' | b'T' | b'F' | b'E' | b'B'), rest @ ..] = head.bytes {
+    if let [letter @ (b'P' | b'R' | b'T' | b'F' | b'E' | b'B' | b'C' | b'W'), rest @ ..] =
+        head.bytes
+    {
         if matches!(rest, [] | [b':', ..]) {
             let small = char::from(letter.to_ascii_lowercase());
             return error.with_detail(format_args!("letters are small: {small}{}", Plain(rest)));

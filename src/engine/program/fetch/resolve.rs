@@ -181,7 +181,7 @@ impl<'b> Compiler<'_, 'b> {
         let at = expression.source_at;
         let isa = self.target.arch.isa();
         walk.origin = match &expression.origin {
-            ast::Origin::Register(reg) => LoadOrigin::Register(*reg),
+            ast::Origin::Register(reg) | ast::Origin::Own(reg) => LoadOrigin::Register(*reg),
             ast::Origin::StackPointer => LoadOrigin::Register(isa.stack_register()),
             ast::Origin::Stack(n) => LoadOrigin::Stack(*n),
             ast::Origin::Argument(n) => {

@@ -3,7 +3,7 @@
 //! Makes the probe of a definition: finds and judges the location, compiles the fetch arguments,
 //! and registers the probe.
 
-use super::Definitions;
+use super::{watchpoints, Definitions};
 use crate::{
     engine::{
         definition::{
@@ -154,7 +154,8 @@ impl Write<'_> {
         let registry = &*self.registry;
         let sources = registry.arming.sources(&registry.definitions.points);
         let recorded = (format, program);
-        let probe = Probe::new(event, definition, found.as_ref(), recorded, &sources)?;
+        let probe = Probe::new(event, definition, found.as_ref(), recorded, &sources);
+        let probe = probe.map_err(|refusal| watchpoints::with_holders(refusal, self.all()))?;
         self.add(probe)
     }
 

@@ -131,6 +131,20 @@ impl Draw {
                 .to_string(),
             Location::Function => self.function(),
             Location::Tracepoint => self.pick(POINTS).to_string(),
+            // What it takes from the CPUs is bounded by the shortest period and by `hit_limit`.
+            Location::Period => self
+                .pick(&["99hz", "10ms", "1000hz", "1s", "250us"])
+                .to_string(),
+            Location::Watched => self
+                .pick(&[
+                    "w@jiffies",
+                    "rw@jiffies:1",
+                    "x@fpsample:fpsample_double",
+                    "w@jiffies+4:4",
+                    "r@jiffies",
+                    "w@jiffies+1:2",
+                ])
+                .to_string(),
             Location::Event => self.other_event(),
             Location::Pair => {
                 let (begin, end) = (self.other_event(), self.other_event());

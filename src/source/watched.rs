@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What interrupts report: the period of a sample, the data of a watchpoint.
+
+use crate::{
+    engine::{
+        definition::{
+            ast::{Definition, Place},
+            watched::{Access, Watched},
+        },
+        refusal::error::{Errno, Error as Refusal, Kind},
+    },
+    kapi::{
+        interrupt::{InterruptCause, WatchedAccess},
+        module,
+        symbol::{self, Symbol},
+    },
+    source::{names::Names, namesakes},
+    sys::{AllocError, Vec},
+};
+use kernel::prelude::*;
+
+/// The lowest address of the kernel.
+const KERNEL: u64 = 1 << 63;
+
+/// Returns what causes the interrupts of `definition`, whose data, if any, is at `address`.
+pub(super) fn cause_of(definition: &Definition, address: u64) -> Option<InterruptCause> {
+    match &definition.place {
+        Place::Every(period) => Some(InterruptCause::Timer(period.nanoseconds())),
+        Place::Data(watched) => {
+            let access = access_of(watched.access)?;
+            Some(InterruptCause::Watchpoint(access, address, watched.length))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the access for the kernel; `None` for reads alone, which processors report with writes.
+fn access_of(access: Access) -> Option<WatchedAccess> {
+    match access {
+        Access::Read => None,
+        Access::Write => Some(WatchedAccess::Write),
+        Access::Both => Some(WatchedAccess::Both),
+        Access::Execute => Some(WatchedAccess::Execute),
+    }
+}
+
+/// Finds the data of `definition`, which is at `watched`: its address, and its module. Returns `None`
+/// if it is in a module that is not loaded.
+///
+/// # Errors
+///
+/// `NO_DATA_SYMBOL`, `BAD_WATCH`, `NOSUP_WATCH`.
+///
+/// Context: process, may sleep.
+#[inline(never)]
+pub(super) fn find(
+    definition: &Definition,
+    watched: &Watched,
+    names: &mut Names,
+) -> Result<Option<(u64, Option<Vec<u8>>)>, Refusal> {
+    let at = definition.place_at;
+    if access_of(watched.access).is_none() {
+        return Err(Refusal::new(Kind::NosupWatch, at).with_detail(format_args!(
+            "the processor reports reads with writes only: write rw@"
+        )));
+    }
+    let mut base = 0;
+    if let Some(name) = &watched.symbol {
+        match symbol::lookup_bytes(name) {
+            Some(address) => base = address,
+            None => {
+                let module = definition.place.symbol().and_then(|(module, _)| module);
+                let is_loaded = module.map(module::is_loaded).transpose();
+                if is_loaded.map_err(|_| Refusal::new(Kind::NoMemory, at))? == Some(false) {
+                    return Ok(None);
+                }
+                let (module, symbol) = definition.place.symbol().unwrap_or((None, name));
+                let refusal = Refusal::new(Kind::NoDataSymbol, at);
+                return Err(namesakes::no_symbol(refusal, module, symbol, names));
+            }
+        }
+    }
+    let address = watched.address(base);
+    let refusal = || Refusal::new(Kind::BadWatch, at);
+    if address < KERNEL {
+        return Err(refusal().with_detail(format_args!("{address:#x} is no address of the kernel")));
+    }
+    let length = u64::from(watched.length);
+    let is_data = watched.access != Access::Execute;
+    if is_data && address & length.wrapping_sub(1) != 0 {
+        return Err(refusal().with_detail(format_args!(
+            "{address:#x} is no multiple of the length {length}"
+        )));
+    }
+    let symbol = Symbol::boxed(address).map_err(|_| AllocError)?;
+    let module = symbol.as_ref().and_then(|symbol| symbol.module());
+    let module = module.map(Vec::from_slice).transpose()?;
+    Ok(Some((address, module)))
+}
+
+/// Returns the refusal of a watchpoint for which the kernel returns `errno`, with the caret at column
+/// `at`.
+#[cold]
+#[inline(never)]
+pub(super) fn refused(errno: Errno, at: usize) -> Refusal {
+    match errno {
+        Errno::ENOMEM => Refusal::new(Kind::NoMemory, at),
+        Errno::ENOSPC => Refusal::new(Kind::NoWatchpoint, at),
+        Errno::EOPNOTSUPP => Refusal::new(Kind::NosupWatch, at),
+        _ => Refusal::registration(errno, at)
+            .with_detail(format_args!("the kernel allows no watchpoint there")),
+    }
+}
