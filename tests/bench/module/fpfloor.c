@@ -7,11 +7,12 @@
  * or followed=0x... for an fprobe of the return of the function that it patches there, with
  * words=N that are kept from the entry; or tracepoint, for a probe of that one; or calls=1, for
  * probes of sys_enter and sys_exit; or program=PATH for a uprobe at offset=0x..., of the return of
- * the function there with ret=1.
+ * the function there with ret=1; or period=N, for a timer that ticks each N nanoseconds.
  */
 
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
+#include <linux/hrtimer.h>
 #include <linux/kprobes.h>
 #include <linux/err.h>
 #include <linux/module.h>
@@ -80,6 +81,28 @@ static void returns(void *data, struct pt_regs *regs, long value)
 {
 }
 
+static unsigned long period;
+module_param(period, ulong, 0);
+
+static struct hrtimer timer;
+
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	hrtimer_forward_now(timer, ns_to_ktime(period));
+	return HRTIMER_RESTART;
+}
+
+static void start_timer(void)
+{
+#ifdef HAVE_hrtimer_setup
+	hrtimer_setup(&timer, tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer.function = tick;
+#endif
+	hrtimer_start(&timer, ns_to_ktime(period), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 static void find(struct tracepoint *each, void *data)
 {
 	if (!strcmp(each->name, tracepoint))
@@ -138,6 +161,10 @@ static int __init fpfloor_init(void)
 {
 	if (program)
 		return probe_program();
+	if (period) {
+		start_timer();
+		return 0;
+	}
 	if (calls)
 		tracepoint = "sys_enter";
 	if (tracepoint) {
@@ -180,6 +207,8 @@ static void __exit fpfloor_exit(void)
 		path_put(&path);
 		return;
 	}
+	if (period)
+		hrtimer_cancel(&timer);
 	if (point) {
 		tracepoint_probe_unregister(point, reached, NULL);
 		if (other)
