@@ -50,7 +50,7 @@ fn access_of(access: Access) -> Option<WatchedAccess> {
 ///
 /// # Errors
 ///
-/// `NO_DATA_SYMBOL`, `BAD_WATCH`, `NOSUP_WATCH`.
+/// `NO_DATA_SYMBOL`, `NON_UNIQ_SYMBOL`, `BAD_WATCH`, `NOSUP_WATCH`.
 ///
 /// Context: process, may sleep.
 #[inline(never)]
@@ -68,7 +68,10 @@ pub(super) fn find(
     let mut base = 0;
     if let Some(name) = &watched.symbol {
         match symbol::lookup_bytes(name) {
-            Some(address) => base = address,
+            Some(address) => {
+                base = address;
+                check_unique(name, address, names, at)?;
+            }
             None => {
                 let module = definition.place.symbol().and_then(|(module, _)| module);
                 let is_loaded = module.map(module::is_loaded).transpose();
@@ -97,6 +100,20 @@ pub(super) fn find(
     let module = symbol.as_ref().and_then(|symbol| symbol.module());
     let module = module.map(Vec::from_slice).transpose()?;
     Ok(Some((address, module)))
+}
+
+/// Checks that the symbol `name`, which is at `address`, is the kernel's only one of that name.
+fn check_unique(name: &[u8], address: u64, names: &mut Names, at: usize) -> Result<(), Refusal> {
+    let mut is_only = true;
+    names.each_address(name, |other| is_only &= other == address)?;
+    match is_only {
+        true => Ok(()),
+        false => Err(
+            Refusal::new(Kind::NonUniqSymbol, at).with_detail(format_args!(
+                "write the address of one of them, see /proc/kallsyms"
+            )),
+        ),
+    }
 }
 
 /// Returns the refusal of a watchpoint for which the kernel returns `errno`, with the caret at column
