@@ -27,9 +27,9 @@ use kernel::{
 };
 
 /// Interrupts as a mechanism.
-pub enum Interrupt {}
+pub enum Interruption {}
 
-impl Hits for Interrupt {
+impl Hits for Interruption {
     type Hit<'a> = &'a Interrupted<'a>;
 }
 
@@ -74,7 +74,7 @@ pub enum InterruptCause {
 /// `interrupts` is null, or a valid pointer that only this value has; then the interrupts have a
 /// pointer to this pinned value.
 #[pin_data(PinnedDrop)]
-pub struct InterruptRegistration<H: Handler<Interrupt>> {
+pub struct InterruptRegistration<H: Handler<Interruption>> {
     handler: H,
     interrupts: AtomicPtr<extra::ferroprobe_interrupts>,
     way: EntryWay,
@@ -82,7 +82,7 @@ pub struct InterruptRegistration<H: Handler<Interrupt>> {
     _pinned: PhantomPinned,
 }
 
-impl<H: Handler<Interrupt>> InterruptRegistration<H> {
+impl<H: Handler<Interruption>> InterruptRegistration<H> {
     /// Makes a handler, disarmed.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl<H: Handler<Interrupt>> InterruptRegistration<H> {
     }
 }
 
-impl<H: Handler<Interrupt>> Batched for InterruptRegistration<H> {
+impl<H: Handler<Interruption>> Batched for InterruptRegistration<H> {
     type Probe = c_void;
 
     fn end_all(all: &mut [Pin<KBox<Self>>], _pointers: &mut KVVec<*mut c_void>) {
@@ -198,7 +198,7 @@ impl<H: Handler<Interrupt>> Batched for InterruptRegistration<H> {
 }
 
 #[pinned_drop]
-impl<H: Handler<Interrupt>> PinnedDrop for InterruptRegistration<H> {
+impl<H: Handler<Interruption>> PinnedDrop for InterruptRegistration<H> {
     fn drop(self: Pin<&mut Self>) {
         let interrupts = self.interrupts.load(Ordering::Relaxed);
         if !interrupts.is_null() {

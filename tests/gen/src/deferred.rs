@@ -25,6 +25,7 @@ const KNOWN: [(&[&str], &[&str]); 6] = [
     (&["wake_up"], &["rust/node.c", "rust/wake.rs"]),
     // What an oops makes known is asked for once, too.
     (&[".kick()"], &["src/dump.rs", "src/hit/snapshots.rs"]),
+    // Not on a hit: a timer is started when an event is armed.
     (
         &[
             "smp_call_function",
@@ -33,7 +34,7 @@ const KNOWN: [(&[&str], &[&str]); 6] = [
             "hrtimer_start",
             "call_rcu",
         ],
-        &["rust/arrivals.c"],
+        &["rust/arrivals.c", "rust/interrupt.c"],
     ),
     // Files of which nothing runs on a hit, but for the worker that tells of a snapshot, once.
     (

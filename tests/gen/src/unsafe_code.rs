@@ -18,8 +18,8 @@ pub const TARGET: &str = "../../build/unsafe.rst";
 /// Lines above unsafe code in which its comment begins: a statement may be long.
 const ABOVE: usize = 24;
 
-/// Most blocks in all: 282 in the module, and those of the crate `rust/own/kernel`.
-pub const MAX_BLOCKS: usize = 366;
+/// Most blocks in all: 297 in the module, and those of the crate `rust/own/kernel`.
+pub const MAX_BLOCKS: usize = 371;
 
 /// What is unsafe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
