@@ -101,12 +101,14 @@ static __always_inline u64 stack_word(u64 from)
  */
 static __always_inline bool has_record(struct walk *walk)
 {
-	u64 at = walk->fp, task = (u64)task_stack_page(current);
+	u64 at = walk->fp, task;
 
 	if (unlikely(at & 7))
 		return false;
 	if (likely(at >= walk->low && at <= walk->high))
 		return true;
+	/* The compiler must not load it for each frame. */
+	task = (u64)READ_ONCE(current->stack);
 	if (walk->high == highest(task) || at - task > THREAD_SIZE - RECORD_SIZE)
 		return false;
 	walk->high = highest(task);

@@ -132,155 +132,143 @@ static __always_inline void unwind_callers(struct frames *frames, struct pt_regs
 }
 
 #ifdef CONFIG_UNWINDER_ORC
-/*
- * The callers of @place by the kernel's unwinder alone.  If it is still the first frame, @first are
- * the registers of the hit: functions that align their stack need others than the usual ones.
- */
-static void follow_by_kernel(struct frames *frames, const struct place *place,
-			     const struct pt_regs *first)
+u64 ferroprobe_irq_stack_end(void)
 {
+	return irq_stack_end();
+}
+
+/*
+ * The first frame gets all its registers: functions that align their stack need others than the
+ * usual ones.
+ */
+u32 ferroprobe_unwind_by_kernel(u64 *to, u32 count, u32 room, const struct start *start)
+{
+	struct frames frames = { to, count, room };
 	struct pt_regs regs;
 
-	if (first && place->sp == first->sp)
-		regs = *first;
+	if (!start->is_here && !count)
+		put(&frames, start->code);
+	if (start->first && start->sp == start->first->sp)
+		regs = *start->first;
 	else
-		regs = (struct pt_regs){ .sp = place->sp, .bp = place->bp, .cs = __KERNEL_CS };
-	regs.ip = place->code;
-	unwind_callers(frames, &regs, place->skip, place->skip_size);
+		regs = (struct pt_regs){ .sp = start->sp, .bp = start->bp, .cs = __KERNEL_CS };
+	regs.ip = start->code;
+	unwind_callers(&frames, &regs, start->skip, start->skip_size);
+	return followed(&frames);
 }
 
-/* Walks a stack by both unwinders, to compare them; what ours has found is kept. */
-static noinline void follow_by_both(struct frames *frames, const struct place *begin,
-				    const struct pt_regs *first)
+static __always_inline u32 unwind_by_own(u64 *to, u32 room, const struct start *start)
 {
-	struct frames own = *frames, kernel = *frames;
-	struct place place = *begin;
-	u64 addresses[MOST_COMPARED];
-	u32 i;
-
-	if (!ferroprobe_unwind(&own, &place, irq_stack_end())) {
-		ferroprobe_unwind_handed_over(place.code);
-		follow_by_kernel(&own, &place, first);
-	}
-	kernel.to = addresses;
-	kernel.room = min_t(u32, own.room, ARRAY_SIZE(addresses));
-	for (i = 0; i < frames->count && i < kernel.room; i++)
-		addresses[i] = get_unaligned(frames->to + i);
-	follow_by_kernel(&kernel, begin, first);
-	*frames = own;
-	ferroprobe_unwind_compare(&own, &kernel);
+	if (start->is_here)
+		return ferroprobe_unwind_here(to, room, start);
+	return ferroprobe_unwind(to, room, start->code, start->sp, start->bp, start->first);
 }
 
-/* Adds the callers of a frame: the kernel's unwinder goes on where ours does not know the way. */
-static __always_inline void follow_callers(struct frames *frames, struct place *place,
+/* Walks a stack by the kernel's unwinder, or by both, to compare them; what ours finds is kept. */
+static noinline u32 unwind_otherwise(u64 *to, u32 room, const struct start *start)
+{
+	u64 addresses[MOST_COMPARED];
+	u32 own, kernel;
+
+	if (READ_ONCE(ferroprobe_unwinder) == UNWINDER_KERNEL)
+		return ferroprobe_unwind_by_kernel(to, 0, room, start);
+	own = unwind_by_own(to, room, start);
+	kernel = ferroprobe_unwind_by_kernel(addresses, 0, min_t(u32, room, MOST_COMPARED), start);
+	ferroprobe_unwind_compare(to, own, addresses, kernel);
+	return own;
+}
+
+static noinline u32 unwind_probe_otherwise(u64 *to, u32 room, u64 code, u64 sp, u64 bp,
 					   const struct pt_regs *first)
 {
-	unsigned int which = READ_ONCE(ferroprobe_unwinder);
+	struct start start = { .code = code, .sp = sp, .bp = bp, .first = first };
 
-	if (unlikely(which == UNWINDER_BOTH))
-		return follow_by_both(frames, place, first);
-	if (likely(which == UNWINDER_OWN)) {
-		if (likely(ferroprobe_unwind(frames, place, irq_stack_end())))
-			return;
-		ferroprobe_unwind_handed_over(place->code);
-	}
-	follow_by_kernel(frames, place, first);
+	return unwind_otherwise(to, room, &start);
 }
 #endif
 
-/* Adds the code at @ip, with its registers, and its callers. */
-static __always_inline void unwind(struct frames *frames, const struct pt_regs *regs, u64 ip)
+/* Writes the frame of @code, with the registers @sp and @bp, and its callers; @all has all registers. */
+static __always_inline u32 unwind(u64 *to, u32 room, u64 code, u64 sp, u64 bp,
+				  const struct pt_regs *all)
 {
-	if (!put(frames, ip))
-		return;
 #ifdef CONFIG_UNWINDER_ORC
-	struct place place = { .code = ip, .sp = regs->sp, .bp = regs->bp };
-
-	follow_callers(frames, &place, regs);
+	if (likely(READ_ONCE(ferroprobe_unwinder) == UNWINDER_OWN))
+		return ferroprobe_unwind(to, room, code, sp, bp, all);
+	return unwind_probe_otherwise(to, room, code, sp, bp, all);
 #else
-	struct pt_regs copy = *regs;
+	struct frames frames = { to, 0, room };
+	struct pt_regs regs;
 
-	copy.ip = ip;
-	unwind_callers(frames, &copy, 0, 0);
+	if (all)
+		regs = *all;
+	else
+		regs = (struct pt_regs){ .sp = sp, .bp = bp, .cs = __KERNEL_CS };
+	regs.ip = code;
+	if (put(&frames, code))
+		unwind_callers(&frames, &regs, 0, 0);
+	return followed(&frames);
 #endif
 }
 
+/* The same of a function, which without ORC has no frame yet where it begins. */
+static __always_inline u32 unwind_function(u64 *to, u32 room, u64 code, u64 function, u64 sp,
+					   u64 bp, const struct pt_regs *all)
+{
+	if (IS_ENABLED(CONFIG_UNWINDER_ORC) || code - function > 4 || !room)
+		return unwind(to, room, code, sp, bp, all);
+	put_unaligned(code, to);
+	return unwind(to + 1, room - 1, READ_ONCE(*(u64 *)sp), sp, bp, all) + 1;
+}
+
+/*
+ * The registers name the address behind the breakpoint, where the next instruction may begin, with
+ * another stack: @ip is that of the probe.
+ */
 u32 ferroprobe_stack_of_probe(void *to, u32 room, const struct pt_regs *regs, u64 ip,
 			      u64 function, u64 size)
 {
-	struct frames frames = { to, 0, room };
-	/* Without ORC a function that has just begun has no frame yet. */
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && ip - function <= 4) {
-		put(&frames, ip);
-		ip = READ_ONCE(*(unsigned long *)regs->sp);
-	}
-	/*
-	 * The registers name the address behind the breakpoint, where the next instruction may
-	 * begin, with another stack.
-	 */
-	unwind(&frames, regs, ip);
-	return followed(&frames);
+	return unwind_function(to, room, ip, function, regs->sp, regs->bp, regs);
 }
 
 u32 ferroprobe_stack_of_return(void *to, u32 room, const struct pt_regs *regs)
 {
-	struct frames frames = { to, 0, room };
-
-	unwind(&frames, regs, regs->ip);
-	return followed(&frames);
+	return unwind(to, room, regs->ip, regs->sp, regs->bp, regs);
 }
+
+/* ftrace saves the registers that unwinding needs, and no others. */
 
 u32 ferroprobe_stack_of_entry(void *to, u32 room, const void *entry, u64 function)
 {
-	struct frames frames = { to, 0, room };
-	/* ftrace saves the registers that unwinding needs, and no others. */
 	const struct pt_regs *regs = entry;
-	struct pt_regs copy = {
-		.ip = function,
-		.sp = regs->sp,
-		.bp = regs->bp,
-		.cs = __KERNEL_CS,
-	};
 
-	if (!IS_ENABLED(CONFIG_UNWINDER_ORC)) {
-		put(&frames, function);
-		copy.ip = READ_ONCE(*(unsigned long *)regs->sp);
-	}
-	unwind(&frames, &copy, copy.ip);
-	return followed(&frames);
+	return unwind_function(to, room, function, function, regs->sp, regs->bp, NULL);
 }
 
 u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 {
-	struct frames frames = { to, 0, room };
-	/* ftrace does not save the other registers. */
 	const struct pt_regs *regs = exit;
-	struct pt_regs copy = {
-		.ip = regs->ip,
-		.sp = regs->sp,
-		.bp = regs->bp,
-		.cs = __KERNEL_CS,
-	};
 
-	unwind(&frames, &copy, copy.ip);
-	return followed(&frames);
+	return unwind(to, room, regs->ip, regs->sp, regs->bp, NULL);
 }
 
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
-	struct frames frames = { to, 0, room };
 #ifdef CONFIG_UNWINDER_ORC
-	struct place place = { .skip = skip, .skip_size = skip_size };
+	struct start start = { .is_here = true, .skip = skip, .skip_size = skip_size };
 
 	asm volatile("lea (%%rip), %0\n\t"
 		     "mov %%rsp, %1\n\t"
 		     "mov %%rbp, %2"
-		     : "=r" (place.code), "=r" (place.sp), "=r" (place.bp));
-	follow_callers(&frames, &place, NULL);
+		     : "=r" (start.code), "=r" (start.sp), "=r" (start.bp));
+	if (unlikely(READ_ONCE(ferroprobe_unwinder) != UNWINDER_OWN))
+		return unwind_otherwise(to, room, &start);
+	return ferroprobe_unwind_here(to, room, &start);
 #else
+	struct frames frames = { to, 0, room };
+
 	unwind_callers(&frames, NULL, skip, skip_size);
-#endif
 	return followed(&frames);
+#endif
 }
 
 /*

@@ -61,25 +61,30 @@ void ferroprobe_unwind_handed_over(u64 code)
 	}
 }
 
-static void keep(u64 *to, const struct frames *frames)
+static void keep(u64 *to, const u64 *addresses, u32 count)
 {
 	u32 i;
 
-	for (i = 0; i < frames->count && i < KEPT; i++)
-		to[i] = get_unaligned(frames->to + i);
+	for (i = 0; i < count && i < KEPT; i++)
+		to[i] = get_unaligned(addresses + i);
 }
 
-void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel)
+void ferroprobe_unwind_compare(const u64 *own, u32 own_count, const u64 *kernel, u32 kernel_count)
 {
-	u32 count = min_t(u32, own->count, MOST_COMPARED);
+	u32 count = min_t(u32, own_count & ~FERROPROBE_STACK_CUT, MOST_COMPARED), i;
 
+	kernel_count &= ~FERROPROBE_STACK_CUT;
 	atomic64_inc(&compared);
-	if (count == kernel->count && !memcmp(own->to, kernel->to, count * sizeof(u64)))
+	for (i = 0; i < count && i < kernel_count; i++) {
+		if (get_unaligned(own + i) != kernel[i])
+			break;
+	}
+	if (i == count && i == kernel_count)
 		return;
 	if (atomic64_inc_return(&different) > 1)
 		return;
-	keep(first_own, own);
-	keep(first_kernel, kernel);
+	keep(first_own, own, count);
+	keep(first_kernel, kernel, kernel_count);
 }
 
 static int print(char *out, int at, const char *whose, const u64 *addresses,

@@ -14,7 +14,10 @@ extern unsigned int ferroprobe_unwinder;
 
 /* Counts a stack that the kernel's unwinder walks from @code on. */
 void ferroprobe_unwind_handed_over(u64 code);
-/* Compares what both have found; the kernel's has room for MOST_COMPARED frames. */
-void ferroprobe_unwind_compare(const struct frames *own, const struct frames *kernel);
+/*
+ * Compares what both have found: addresses, and the number of frames, which may be marked as cut.
+ * The kernel's has room for MOST_COMPARED frames.
+ */
+void ferroprobe_unwind_compare(const u64 *own, u32 own_count, const u64 *kernel, u32 kernel_count);
 
 #endif

@@ -7,24 +7,35 @@
 
 #include "../stack.h"
 
-/*
- * A frame: the address of its code, or the last byte of the call in it, and its registers; and the
- * function that called the probe, whose frames are skipped.
- */
-struct place {
+/* Where a walk begins or goes on: a frame. */
+struct start {
+	/* The address of its code, or the last byte of the call in it. */
 	u64 code;
 	u64 sp;
 	u64 bp;
+	/* All registers of the first frame, if they are known. */
+	const struct pt_regs *first;
+	/* Whether it begins in this module, whose frames are skipped. */
+	bool is_here;
+	/* The function that called the probe, whose frames are skipped then. */
 	u64 skip;
 	u64 skip_size;
 };
 
 /*
- * Adds the callers of the frame @place as far as this unwinder knows the way.  Returns whether the
- * stack has been walked to its end or to the end of the room; otherwise @place is the last frame
- * that was reached, and the kernel's unwinder is to go on from there.  @irqs is the end of this
- * CPU's interrupt stack; 0 if it is not known.
+ * Writes the frame of the code at @code, and its callers, no more than @room.  Where this unwinder
+ * does not know the way, the kernel's goes on.  @first are all registers of the frame, or NULL.
+ * Returns the number of frames, with FERROPROBE_STACK_CUT if there are more.
  */
-bool ferroprobe_unwind(struct frames *frames, struct place *place, u64 irqs);
+u32 ferroprobe_unwind(u64 *to, u32 room, u64 code, u64 sp, u64 bp, const struct pt_regs *first);
+
+/* The same where the walk begins in this module. */
+u32 ferroprobe_unwind_here(u64 *to, u32 room, const struct start *start);
+
+/* The same by the kernel's unwinder alone, behind @count frames, the last of which is @start. */
+u32 ferroprobe_unwind_by_kernel(u64 *to, u32 count, u32 room, const struct start *start);
+
+/* Returns the end of this CPU's interrupt stack; 0 if it is not known. */
+u64 ferroprobe_irq_stack_end(void);
 
 #endif
