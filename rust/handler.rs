@@ -73,6 +73,8 @@ pub const EACH_WORD: u8 = 15;
 pub const EACH_SHORT: u8 = 16;
 /// May end a hit, and otherwise leads to [`SERVE`]. [`BARE`] and others may lead to it.
 pub const FILTER: u8 = 19;
+/// Uses the stack of a hit. [`BARE`] and others may lead to it.
+pub const STACK: u8 = 24;
 /// [`SHORT`] without a call of the kernel; otherwise it leads to [`SERVE`].
 pub const NO_MEMORY: u8 = 22;
 /// [`EACH_SHORT`] without a call of the kernel.

@@ -147,21 +147,51 @@ impl<T: FromBytes, const LEVELS: usize> Scratch<T, LEVELS> {
     /// Context: any.
     #[inline]
     pub fn with<R>(&self, here: &OnCpu, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.lend(here, Closure(work))
+    }
+
+    /// [`Scratch::with`] for a [`Borrower`].
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub fn lend<B: Borrower<T>>(&self, here: &OnCpu, borrower: B) -> Option<B::Result> {
         let pieces = self.pieces.this_cpu(here);
         let depth = pieces.depth.get();
         pieces.depth.add(1);
-        let result = usize::try_from(depth)
-            .ok()
-            .filter(|&depth| depth < LEVELS)
-            .map(|depth| {
+        let result = match usize::try_from(depth) {
+            Ok(depth) if depth < LEVELS => {
                 let memory = pieces.memory.load(Ordering::Relaxed).cast::<T>();
                 // SAFETY: The piece is within the memory by the type invariant; it is aligned, and
                 // any bytes are a `T`. It was not in use, and the counter now marks it as used: a
                 // caller that interrupts this one takes the next piece. A caller that came between
                 // the read and the addition has returned its piece.
-                work(unsafe { &mut *memory.add(depth) })
-            });
+                Some(borrower.borrow(unsafe { &mut *memory.add(depth) }))
+            }
+            _ => None,
+        };
         pieces.depth.add(u64::MAX);
         result
+    }
+}
+
+/// What is done with a piece.
+///
+/// A trait and not a closure, because the compiler does not inline every closure.
+pub trait Borrower<T> {
+    /// What it returns.
+    type Result;
+
+    /// Does it.
+    fn borrow(self, piece: &mut T) -> Self::Result;
+}
+
+struct Closure<F>(F);
+
+impl<T, R, F: FnOnce(&mut T) -> R> Borrower<T> for Closure<F> {
+    type Result = R;
+
+    #[inline(always)]
+    fn borrow(self, piece: &mut T) -> R {
+        self.0(piece)
     }
 }

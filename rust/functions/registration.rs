@@ -12,7 +12,7 @@ use super::{
 };
 use crate::kapi::{
     batch::Batched,
-    handler::{Handler, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, WORD},
+    handler::{Handler, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, STACK, WORD},
     rcu,
 };
 use core::{
@@ -306,7 +306,7 @@ fn choose_way<H: Handler<Function>>(link: &Link<H>) {
     let counted = if link.hits.is_some() { COUNTED } else { 0 };
     let way = match link.server().handler.first() {
         _ if !link.next.load(Ordering::Relaxed).is_null() => SEVERAL,
-        first @ (BARE | WORD) => first | counted,
+        first @ (BARE | STACK | WORD) => first | counted,
         // Whether hits are counted is looked at in each.
         first @ (EACH_BARE | EACH_WORD | EACH_SHORT) => first,
         _ => SHORT | counted,

@@ -30,7 +30,7 @@ use super::{
 use crate::kapi::{
     bindings as extra,
     context::OnCpu,
-    handler::{Next, BARE, DURATION, SHORT, SLOW, WORD, WORD_AND_DURATION},
+    handler::{Next, BARE, DURATION, SHORT, SLOW, STACK, WORD, WORD_AND_DURATION},
     rcu,
     serving::Serving,
     word,
@@ -343,6 +343,7 @@ impl<H: ReturnHandler> ReturnGroup<H> {
             WORD => Self::returned::<WORD>,
             DURATION => Self::returned::<DURATION>,
             WORD_AND_DURATION => Self::returned::<WORD_AND_DURATION>,
+            STACK => Self::returned::<STACK>,
             _ => Self::returned::<SHORT>,
         }
     }

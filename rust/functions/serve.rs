@@ -10,7 +10,7 @@ use super::{
 use crate::kapi::{
     bindings as extra,
     context::{OnCpu, Unpreempted},
-    handler::{Handler, Next, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, SLOW, WORD},
+    handler::{Handler, Next, BARE, EACH_BARE, EACH_SHORT, EACH_WORD, SHORT, SLOW, STACK, WORD},
 };
 use core::sync::atomic::Ordering;
 use kernel::ffi::c_ulong;
@@ -72,6 +72,7 @@ impl<H: Handler<Function>> Functions<H> {
             EACH_BARE => serve_for_each::<EACH_BARE, H>(link, regs, on_cpu),
             EACH_WORD => serve_for_each::<EACH_WORD, H>(link, regs, on_cpu),
             EACH_SHORT => serve_for_each::<EACH_SHORT, H>(link, regs, on_cpu),
+            STACK => serve_one::<STACK, H>(link, regs, on_cpu),
             way => serve_counted(link, way, regs, on_cpu),
         }
     }
@@ -89,6 +90,7 @@ fn serve_counted<H: Handler<Function>>(
     match way & !COUNTED {
         BARE => serve_one::<BARE, H>(link, regs, on_cpu),
         WORD => serve_one::<WORD, H>(link, regs, on_cpu),
+        STACK => serve_one::<STACK, H>(link, regs, on_cpu),
         _ => serve(link, regs, on_cpu, true),
     }
 }

@@ -14,7 +14,7 @@ use crate::kapi::{
     context::{OnCpu, Unpreempted},
     handler::{
         Handler, Next, BARE, EACH_BARE, EACH_NO_MEMORY, EACH_SHORT, EACH_WORD, FILTER, NO_MEMORY,
-        SERVE, WORD,
+        SERVE, STACK, WORD,
     },
 };
 use kernel::ffi::c_void;
@@ -47,6 +47,7 @@ macro_rules! few {
                 true => this.any::<NO_MEMORY>(arguments, on_cpu),
                 false => match this.handler.begins_with() {
                     EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
+                    STACK => this.with_stack(arguments, on_cpu),
                     _ => this.last(arguments, on_cpu),
                 },
             }
@@ -84,6 +85,7 @@ impl<H: Listener> PointRegistration<H> {
             Next::Done => on_cpu.end(),
             Next::Stage(EACH_BARE) => this.for_each::<EACH_BARE, 0>(0, on_cpu),
             Next::Stage(FILTER) => this.none_next::<FILTER>(on_cpu),
+            Next::Stage(STACK) => this.none_next::<STACK>(on_cpu),
             Next::Stage(_) => this.none_next::<SERVE>(on_cpu),
         }
     }
@@ -106,6 +108,7 @@ impl<H: Listener> PointRegistration<H> {
             Next::Done => on_cpu.end(),
             Next::Stage(EACH_WORD) => this.for_each::<EACH_WORD, N>(argument, on_cpu),
             Next::Stage(FILTER) => this.one_next::<N, FILTER>(argument, on_cpu),
+            Next::Stage(STACK) => this.one_next::<N, STACK>(argument, on_cpu),
             Next::Stage(_) => this.one_next::<N, SERVE>(argument, on_cpu),
         }
     }
@@ -139,6 +142,7 @@ impl<H: Listener> PointRegistration<H> {
         let (arguments, on_cpu) = (PointArguments(&arguments), Unpreempted::begin());
         match this.handler.begins_with() {
             FILTER => this.next::<FILTER>(arguments, on_cpu),
+            STACK => this.with_stack(arguments, on_cpu),
             EACH_SHORT => this.for_each_any::<EACH_SHORT>(arguments, on_cpu),
             _ => this.last(arguments, on_cpu),
         }
@@ -162,6 +166,7 @@ impl<H: Listener> PointRegistration<H> {
         let next = match next {
             Next::Stage(FILTER) => Handler::<Any>::run::<FILTER>(handler, arguments, here),
             Next::Stage(EACH_SHORT) => Handler::<Any>::run::<EACH_SHORT>(handler, arguments, here),
+            Next::Stage(STACK) => Handler::<Any>::run::<STACK>(handler, arguments, here),
             next => next,
         };
         if let Next::Stage(_) = next {
@@ -180,6 +185,7 @@ impl<H: Listener> PointRegistration<H> {
                 }
             }
             Next::Stage(FILTER) => Next::Stage(FILTER),
+            Next::Stage(STACK) => Next::Stage(STACK),
             Next::Stage(_) => Next::Stage(SERVE),
             Next::Done => Next::Done,
         }
@@ -218,15 +224,24 @@ impl<H: Listener> PointRegistration<H> {
             Next::Stage(EACH_SHORT) if STAGE == NO_MEMORY => {
                 self.for_each_any::<EACH_NO_MEMORY>(arguments, on_cpu);
             }
+            Next::Stage(STACK) if STAGE == NO_MEMORY => self.with_stack(arguments, on_cpu),
             Next::Stage(_) => self.last(arguments, on_cpu),
         }
     }
 
-    /// The stages behind the first one: all from `STAGE`, which is [`FILTER`] or [`SERVE`].
+    /// Serves a hit of which the stack is used: here the unwinder begins.
+    #[inline(never)]
+    fn with_stack(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
+        self.any::<STACK>(arguments, on_cpu);
+    }
+
+    /// The stages behind the first one: all from `STAGE`, which is [`FILTER`], [`STACK`] or
+    /// [`SERVE`].
     #[inline(always)]
     fn next<const STAGE: u8>(&self, arguments: PointArguments<'_>, on_cpu: Unpreempted) {
         match STAGE {
             FILTER => self.any::<FILTER>(arguments, on_cpu),
+            STACK => self.any::<STACK>(arguments, on_cpu),
             _ => self.last(arguments, on_cpu),
         }
     }

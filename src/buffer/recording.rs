@@ -19,7 +19,7 @@ use crate::{
         context::{self, OnCpu},
         percpu::{self, PerCpu},
         rcu::RcuCell,
-        scratch::{self, Scratch},
+        scratch::{self, Borrower, Scratch},
         tree::OpenFile,
         wake::{PollTable, Waker},
     },
@@ -268,6 +268,18 @@ impl Buffer {
             let length = memory.len().min(largest);
             work(memory.get_mut(..length).unwrap_or_default())
         })
+    }
+
+    /// Lends memory of [`scratch::SIZE`] bytes, in few instructions; see [`Scratch::lend`].
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(crate) fn lend_scratch<B: Borrower<[u8; scratch::SIZE]>>(
+        &self,
+        here: &OnCpu,
+        borrower: B,
+    ) -> Option<B::Result> {
+        self.scratch.lend(here, borrower)
     }
 
     /// Splits `text` at the size that one record of [`Buffer::mark`] can hold.

@@ -70,8 +70,8 @@ mod write;
 pub use action_parse::{each_matched, may_snapshot};
 pub use column::{
     ArrayElement, Column, Fold, Key, KeySource, KeyStep, Modifier, Sort, Value, BELOW_ZERO,
-    COMM_WORDS, CUT, MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM,
-    TEXT_SIZE,
+    COMM_WORDS, CUT, KEPT_FRAMES, MAX_KEYS, MAX_KEY_WORDS, MAX_SORTS, MAX_VALUES, STACK_DEPTH,
+    TEXT_ROOM, TEXT_SIZE,
 };
 pub use decide::{decide, find, Decision, Existing};
 pub use entry::{BucketEntry, Read};

@@ -104,6 +104,10 @@ pub(super) enum Sole {
     Event(Arc<Switch>, bool),
     /// It counts in a histogram.
     Count(Arc<Histogram>),
+    /// It counts in a histogram whose key is the stack.
+    CountStack(Arc<Histogram>),
+    /// It records the stack.
+    RecordStack,
     /// It saves the time in a variable of an inter-event histogram, and does nothing else.
     SaveTimestamp(Arc<InterEventHistogram>),
     /// It counts in an inter-event histogram.
@@ -272,7 +276,11 @@ impl Action {
         Some(match &self.kind {
             ActionKind::Trace { on } => Sole::Trace(*on),
             ActionKind::Event { on, target } => Sole::Event(target.changes.clone(), *on),
-            ActionKind::Count(histogram) => Sole::Count(histogram.clone()),
+            ActionKind::Count(histogram) => match histogram.spec().is_by_stack() {
+                true => Sole::CountStack(histogram.clone()),
+                false => Sole::Count(histogram.clone()),
+            },
+            ActionKind::Stack if !self.count.is_limited => Sole::RecordStack,
             ActionKind::InterEvent(inter_event) if inter_event.histogram.is_stamp() => {
                 Sole::SaveTimestamp(inter_event.clone())
             }
@@ -346,7 +354,12 @@ impl Action {
 
     /// Returns whether it runs without the header of the hit's record.
     pub(super) fn needs_no_header(&self) -> bool {
-        self.filter.is_none() && !self.is_stack()
+        self.acts_always() && !self.is_stack()
+    }
+
+    /// Returns whether it acts on each hit.
+    pub(super) fn acts_always(&self) -> bool {
+        self.filter.is_none()
     }
 
     /// Returns whether it records the stack of the hit.

@@ -95,6 +95,8 @@ pub(super) struct Triggers {
     /// Whether all actions send the hits to event probes, and need no header, and records have
     /// neither filter nor stacks.
     only_forwards: bool,
+    /// Whether the kernel's stack is recorded behind each hit, and nothing else is done.
+    records_stack: bool,
     /// The histograms of the actions; `None` if there are none.
     histograms: Option<Arc<List>>,
     /// The stacks that hits record.
@@ -150,6 +152,20 @@ impl Triggers {
     #[inline(always)]
     pub(super) fn only_forwards(&self) -> bool {
         self.only_forwards
+    }
+
+    /// Returns whether hits are recorded with the kernel's stack behind each, and nothing else is
+    /// done, while the event is enabled.
+    pub(super) fn can_record_stack(&self) -> bool {
+        self.records_stack
+    }
+
+    /// Returns whether a hit is recorded with the kernel's stack behind it, and nothing else.
+    ///
+    /// Context: any.
+    #[inline(always)]
+    pub(super) fn records_stack(&self) -> bool {
+        self.records_stack && self.switch.is_on()
     }
 
     /// Returns the sole action, if the event is disabled.
@@ -209,9 +225,10 @@ impl Plan {
         let mut all = actions.iter();
         let only_acts = all.all(|action| action.needs_no_header() && !action.switches(&switch));
         let sole = match &*actions {
-            [action] if only_acts => action.as_sole(),
+            [action] if action.acts_always() && !action.switches(&switch) => action.as_sole(),
             _ => None,
         };
+        let records_stack = actions.is_empty() && filter.is_none() && stacks == Stacks::KERNEL;
         let mut only_forwards = actions.iter();
         let only_forwards = only_forwards
             .all(|action| action.sink().is_some() && action.needs_no_header())
@@ -221,6 +238,7 @@ impl Plan {
             sole,
             only_acts,
             only_forwards,
+            records_stack,
             stacks: stacks.with(
                 Stacks::BY_TRIGGER,
                 actions.iter().any(|action| action.is_stack()),

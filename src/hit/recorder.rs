@@ -114,11 +114,15 @@ impl Recorder {
         match &plan.kind {
             PlanKind::Triggers(triggers) => match triggers.sole() {
                 Some(Sole::Trace(_) | Sole::Event(..) | Sole::Count(_)) => Stage::ACT,
+                Some(Sole::CountStack(_) | Sole::RecordStack) => Stage::STACK,
                 Some(Sole::SaveTimestamp(_)) => Stage::SAVE_TIMESTAMP,
                 Some(Sole::InterEvent(_)) => Stage::INTER_EVENT,
                 Some(Sole::Send(_)) => Stage::FORWARD_TO_ONE,
                 Some(Sole::Begin(_)) => Stage::BEGIN_PAIR,
                 None if triggers.only_forwards() => Stage::FORWARD_TO_ALL,
+                None if triggers.can_record_stack() && Self::short(program).is_some() => {
+                    Stage::STACK
+                }
                 None if plan.is_gated() => Stage::GATED,
                 None => Stage::SERVE,
             },

@@ -94,6 +94,10 @@ macro_rules! stages {
             GATED = 20, call FILTER, else FILTER;
             /// Rejects a hit of a task whose hits do not count.
             TASK = 21, call TASK, else FILTER => done_if(recorder.rejects_task(here));
+            /// Records the stack of each hit, or counts by it.
+            ///
+            /// The stack is recorded behind the hit, or alone.
+            STACK = handler::STACK, call STACK, else STACK => recorder.serve_stack(hit, here);
             // No recorder is at the following stages.
 
             /// Does what `SHORT` does; nothing reads memory.

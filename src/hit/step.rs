@@ -123,7 +123,7 @@ impl Recorder {
 
     /// Records a hit whose context is known to be [plain](super::sample::Sample::is_plain).
     #[inline(always)]
-    fn step_if_plain<const LEAST: usize, D: Destination>(
+    pub(super) fn step_if_plain<const LEAST: usize, D: Destination>(
         &self,
         source: impl Source,
         shape: impl Shape,
@@ -439,17 +439,22 @@ impl Recorder {
         pid: impl FnOnce() -> i32,
         payload: &mut Payload<'_, LEAST>,
     ) {
-        let flags = if source.sample().irqs_disabled() {
-            u32::from(flag::IRQS_OFF) << 16
-        } else {
-            0
-        };
+        let flags = u32::from(plain_flags(source)) << 16;
         let sample = source.sample();
         let place = sample.place(&self.place);
         // Every record is at least that long.
         if let Some(out) = payload.start().first_chunk_mut() {
             record::start_fast(out, self.plain | flags, pid, place);
         }
+    }
+}
+
+/// Returns the flags of a hit whose context is [plain](super::sample::Sample::is_plain).
+#[inline(always)]
+pub(super) fn plain_flags(source: impl Source) -> u8 {
+    match source.sample().irqs_disabled() {
+        true => flag::IRQS_OFF,
+        false => 0,
     }
 }
 

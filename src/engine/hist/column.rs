@@ -29,7 +29,7 @@ pub const TEXT_ROOM: usize = TEXT_SIZE + 8;
 pub const CUT: u8 = 1;
 
 /// Frames of a stack as a key or a variable: the kernel's `HIST_STACKTRACE_DEPTH`.
-pub(super) const KEPT_FRAMES: usize = 16;
+pub const KEPT_FRAMES: usize = 16;
 
 /// Frames that are looked up: one more than are kept, to learn whether the stack is deeper.
 pub const STACK_DEPTH: usize = KEPT_FRAMES + 1;
@@ -41,6 +41,9 @@ pub(super) const USER_STACK_WORDS: usize = 1 + KEPT_FRAMES;
 /// deeper than [`KEPT_FRAMES`], the last frame of a kernel stack has it clear, and the pid of a
 /// user stack has it set.
 pub(super) const HIGH_BIT: u64 = 1 << 63;
+
+/// The same in the last byte of a number.
+pub(super) const HIGH_BIT_OF_BYTE: u8 = 1 << 7;
 
 /// Maximum number of words of all keys together: a string and a stack, as in the kernel. A string
 /// of fixed length takes fewer.

@@ -20,6 +20,8 @@ pub(super) enum UpdateBy {
     Word,
     /// Two numbers.
     Pair,
+    /// The stack of the kernel. No values.
+    HitsOfStack,
     /// Any key.
     Any,
     /// One number. The hit sets variables, and emits a synthetic event if there is an action.
@@ -42,6 +44,7 @@ impl UpdateBy {
             1 | 2 if only_hits => Self::HitsOfWords,
             1 if are_numbers && !spec.keeps_comm() => Self::Word,
             2 if are_numbers => Self::Pair,
+            1 if spec.is_by_stack() => Self::HitsOfStack,
             _ => Self::Any,
         }
     }

@@ -130,6 +130,14 @@ impl Spec {
                 .any(|var| var.source == VarSource::Stack)
     }
 
+    /// Returns whether a hit needs nothing but the kernel's stack.
+    pub fn is_by_stack(&self) -> bool {
+        let is_stack = |key: &Key| key.source == KeySource::Stack;
+        matches!(&*self.keys, [key] if is_stack(key))
+            && self.values.is_empty()
+            && !self.is_inter_event()
+    }
+
     /// Returns whether it is an inter-event histogram: it has variables, references or actions.
     pub fn is_inter_event(&self) -> bool {
         self.inter.is_some()

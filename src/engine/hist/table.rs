@@ -350,7 +350,24 @@ impl<W: HistWord> HistTable<W> {
         key: &[u64],
         comm: impl FnOnce() -> [u64; COMM_WORDS],
     ) -> Option<BucketEntry<'_, W>> {
-        let hash = hash(key);
+        self.entry_at(hash(key), key, comm)
+    }
+
+    /// [`HistTable::entry`] of a stack.
+    ///
+    /// Context: any, where the table is written.
+    #[inline(always)]
+    pub fn stack_entry(&self, key: &[u64]) -> Option<BucketEntry<'_, W>> {
+        self.entry_at(hash_of_stack(key), key, || [0; COMM_WORDS])
+    }
+
+    #[inline(always)]
+    fn entry_at(
+        &self,
+        hash: u64,
+        key: &[u64],
+        comm: impl FnOnce() -> [u64; COMM_WORDS],
+    ) -> Option<BucketEntry<'_, W>> {
         let complete = hash | COMPLETE;
         let mut slot = self.first(hash);
         for _ in 0..PROBES.min(self.slots) {
@@ -521,6 +538,70 @@ impl HistTable {
         }
         None
     }
+
+    /// Like [`HistTable::near`], for the key that is a stack with these frames, of 8 bytes each.
+    /// Hashes and compares only as many words as it has frames.
+    ///
+    /// Context: any, on the owning CPU.
+    #[inline(always)]
+    pub fn near_stack(&self, frames: &[u8]) -> Option<&PublishedWord> {
+        let mut hash = 0;
+        for frame in frames.chunks_exact(FRAME) {
+            hash = hash_with(hash, address(frame));
+        }
+        let complete = hash | COMPLETE;
+        let mut slot = self.first(hash);
+        for _ in 0..NEAR {
+            let start = slot.wrapping_mul(self.stride);
+            let words = self.words.get(start..start.wrapping_add(self.stride))?;
+            let [claim, hits, ..] = words else { break };
+            let found = claim.load();
+            if found == complete && is_stack(words.get(self.before_key..)?, frames) {
+                return Some(hits);
+            }
+            if found == 0 {
+                break;
+            }
+            slot = self.next(slot);
+        }
+        None
+    }
+}
+
+/// Returns whether the words of `key` are `frames`, and zeroes behind them.
+#[inline(always)]
+fn is_stack(key: &[PublishedWord], frames: &[u8]) -> bool {
+    let mut own = key.iter();
+    for frame in frames.chunks_exact(FRAME) {
+        if own.next().is_none_or(|word| word.load() != address(frame)) {
+            return false;
+        }
+    }
+    own.next().is_none_or(|word| word.load() == 0)
+}
+
+/// The bytes of a frame.
+const FRAME: usize = 8;
+
+/// Returns the address that `frame` has, [`FRAME`] bytes.
+#[inline(always)]
+fn address(frame: &[u8]) -> u64 {
+    frame
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
+
+/// Returns the hash of a stack: of its frames, without the zeroes behind them.
+#[inline(always)]
+fn hash_of_stack(key: &[u64]) -> u64 {
+    let mut hash = 0;
+    for frame in key {
+        if *frame == 0 {
+            break;
+        }
+        hash = hash_with(hash, *frame);
+    }
+    hash
 }
 
 /// Returns the number of slots besides the `size` that may be claimed. Large entries have fewer
@@ -543,9 +624,14 @@ pub(super) fn mix(key: u64) -> u64 {
 pub(super) fn hash(key: &[u64]) -> u64 {
     let mut hash = 0u64;
     for word in key {
-        hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
+        hash = hash_with(hash, *word);
     }
     hash
+}
+
+#[inline(always)]
+fn hash_with(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER)
 }
 
 /// Writes `values` to words that are 0.

@@ -3,8 +3,8 @@
 //! Counts a hit.
 
 use super::column::{
-    ArrayElement, Key, KeySource, CUT, HIGH_BIT, MAX_KEY_WORDS, MAX_VALUES, STACK_DEPTH, TEXT_ROOM,
-    TEXT_SIZE,
+    ArrayElement, Key, KeySource, CUT, HIGH_BIT, HIGH_BIT_OF_BYTE, KEPT_FRAMES, MAX_KEY_WORDS,
+    MAX_VALUES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use super::entry::BucketEntry;
 use super::fast::{AtHand, UpdateBy};
@@ -201,6 +201,7 @@ impl Histogram {
             (UpdateBy::HitsOfWords | UpdateBy::Pair, [first, second]) => {
                 self.pair(table, (first, second), hit)
             }
+            (UpdateBy::HitsOfStack, _) => self.stack(table, hit),
             _ => self.any(table, hit),
         };
         // Without an entry the hit has been counted elsewhere.
@@ -286,6 +287,40 @@ impl Histogram {
     ) -> Option<BucketEntry<'a, PublishedWord>> {
         let key = [self.number_of(first, hit), self.number_of(second, hit)];
         let own = table.entry(&key, || comm_words(comm_of(hit)));
+        own.or_else(|| self.elsewhere(table, &key, hit))
+    }
+
+    /// Counts a hit by its stack like [`Histogram::update`], if that is the only key, there are no
+    /// values, and the entry exists and is found soon. `frames` are the first ones of the stack, at
+    /// most [`KEPT_FRAMES`] of 8 bytes each; `is_cut` if it has more. Otherwise returns false, with
+    /// no effect but on `frames`.
+    ///
+    /// Context: as for [`Histogram::update`].
+    #[inline(always)]
+    pub fn update_by_stack(&self, frames: &mut [u8], is_cut: bool, here: &OnCpu) -> bool {
+        if self.is_stopped() || self.by != UpdateBy::HitsOfStack {
+            return false;
+        }
+        if let Some(top) = frames.last_mut().filter(|_| is_cut) {
+            *top &= !HIGH_BIT_OF_BYTE;
+        }
+        let Some(hits) = self.tables.this_cpu(here).near_stack(frames) else {
+            return false;
+        };
+        hits.increment();
+        true
+    }
+
+    #[inline(never)]
+    #[link_section = ".kprobes.text"]
+    fn stack<'a, V: Values>(
+        &self,
+        table: &'a HistTable,
+        hit: &V,
+    ) -> Option<BucketEntry<'a, PublishedWord>> {
+        let mut key = [0; KEPT_FRAMES];
+        put_stack(hit, &mut key);
+        let own = table.stack_entry(&key);
         own.or_else(|| self.elsewhere(table, &key, hit))
     }
 

@@ -7,7 +7,8 @@
 //! addresses of the frames, innermost first. `user_stack`: the common header, the pid of the
 //! process, four bytes of 0, then [`USER_FRAMES`] addresses, padded with zeroes.
 
-use crate::engine::record::{self, Header, COMMON_SIZE, KERNEL_STACK, USER_STACK};
+use crate::engine::record::{self, Header, COMMON_SIZE, KERNEL_STACK, MAX_SIZE, USER_STACK};
+use crate::sys;
 
 /// Number of bytes of a record before its frames.
 const START: usize = 16;
@@ -21,24 +22,37 @@ pub const USER_FRAMES: usize = 8;
 /// Number of bytes of the record of a user's stack.
 pub const USER_LENGTH: usize = START + USER_FRAMES * FRAME;
 
-/// Writes the record of a kernel stack, with the `header` of the hit. `save` writes the frames and
-/// returns their number. Returns the length; `None` without frames or without room.
+/// Largest number of bytes of the frames of a record.
+pub const MAX_FRAMES: usize = MAX_SIZE - START;
+
+/// Returns the number of bytes of the record of a kernel stack with `frames`.
+#[inline(always)]
+pub fn length(frames: &[u8]) -> usize {
+    frames.len().wrapping_add(START)
+}
+
+/// Writes the record of a kernel stack with these frames, and with the `header` of the hit. Writes
+/// nothing if `out` is shorter than [`length`].
 ///
 /// Context: any.
 #[inline(always)]
-pub fn write(
-    out: &mut [u8],
-    header: Header,
-    save: impl FnOnce(&mut [u8]) -> usize,
-) -> Option<usize> {
-    let frames = out.get_mut(START..)?;
-    let count = save(frames);
-    let length = count.checked_mul(FRAME)?;
-    if count == 0 || length > frames.len() {
-        return None;
+pub fn put(out: &mut [u8], header: Header, frames: &[u8]) {
+    // CAST: Lossless.
+    let count = (frames.len() / FRAME) as u64;
+    let header = Header {
+        event: KERNEL_STACK.id,
+        ..header
+    };
+    let Some((start, out)) = out.split_first_chunk_mut::<START>() else {
+        return;
+    };
+    if let Some(header_out) = start.first_chunk_mut() {
+        *header_out = header.to_bytes();
     }
-    start(out, KERNEL_STACK.id, header, u32::try_from(count).ok()?)?;
-    Some(length.wrapping_add(START))
+    if let Some(count_out) = start.last_chunk_mut() {
+        *count_out = count.to_le_bytes();
+    }
+    sys::copy_slice(out, frames);
 }
 
 /// Writes the record of the user stack of process `tgid`, with the `header` of the hit. `save`
@@ -125,11 +139,18 @@ mod tests {
         }
     }
 
+    fn kernel(frames: &[u64], out: &mut [u8]) -> usize {
+        let frames: Vec<u8> = frames.iter().flat_map(|it| it.to_le_bytes()).collect();
+        super::put(out, HEADER, &frames);
+        length(&frames)
+    }
+
     #[test]
     fn frames_follow_their_number() {
         let mut out = [0xaa; 64];
-        let length = write(&mut out, HEADER, put(&[0x10, 0x20, 0x77])).unwrap();
+        let length = kernel(&[0x10, 0x20, 0x77], &mut out);
         assert_eq!(length, 40);
+        assert_eq!(out[40..], [0xaa; 24]);
         let record = &out[..length];
         let header = Header::from_record(record).unwrap();
         assert_eq!(header, Header { event: 4, ..HEADER });
@@ -145,13 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn as_many_frames_are_recorded_as_fit() {
-        let mut out = [0; 31];
-        let length = write(&mut out, HEADER, put(&[1, 2, 3])).unwrap();
-        assert_eq!(length, 24);
-        assert_eq!(write(&mut out, HEADER, put(&[])), None);
-        assert_eq!(write(&mut out[..15], HEADER, put(&[1])), None);
-        assert_eq!(write(&mut out, HEADER, |_| 99), None);
+    fn nothing_is_written_without_room() {
+        let mut out = [0xaa; 15];
+        kernel(&[1], &mut out);
+        assert_eq!(out, [0xaa; 15]);
     }
 
     #[test]

@@ -135,6 +135,18 @@ impl<const LEAST: usize> Short<LEAST> {
         })
     }
 
+    /// Returns the shape of an event with a payload of `words` words, or `None` as
+    /// [`of`](Self::of).
+    #[inline(always)]
+    pub fn of_words(words: usize) -> Option<Self> {
+        let least = LEAST.max(MIN_EVENT_WORDS - 1);
+        // INVARIANT: Checked here.
+        (words >= least && words <= MAX_SHORT_WORDS).then_some(Self {
+            // CAST: At most `MAX_SHORT_WORDS`.
+            head: words as u32,
+        })
+    }
+
     /// Returns whether it is [`Short::SMALLEST`] of `WORDS` words, a compile-time constant.
     pub fn is_smallest_of<const WORDS: usize>(self) -> bool {
         self.head == Short::<WORDS>::SMALLEST.head

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use ferroprobe_engine::engine::hist::{
     self, AtHand, EntryShape, Fold, HistTable, Histogram, KeySource, Moment, ProbeHit, Spec, Stop,
-    Values, CUT, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
+    Values, CUT, KEPT_FRAMES, STACK_DEPTH, TEXT_ROOM, TEXT_SIZE,
 };
 use ferroprobe_engine::engine::language::lex::Span;
 use ferroprobe_engine::engine::record::Header;
@@ -278,6 +278,99 @@ fn hits_at_hand_are_counted_once() {
         assert_eq!(fast > 35_000, is_fast, "{keys}: {fast}");
         histogram.set_paused(true);
         assert!(!histogram.update_fast(&Hit(1, 1, 1), &here(0)));
+    }
+}
+
+/// A hit with a stack of that many frames, which differ by the other number.
+#[derive(Clone, Copy)]
+struct Deep(u64, u64);
+
+impl Deep {
+    fn frame(self, n: u64) -> u64 {
+        (1 << 63) + (self.1 << 8) + n
+    }
+
+    /// The frames that are looked up for the fast way, and whether there are more.
+    fn first(self) -> (Vec<u8>, bool) {
+        let kept = KEPT_FRAMES as u64;
+        let frames = (0..self.0.min(kept)).flat_map(|n| self.frame(n).to_ne_bytes());
+        (frames.collect(), self.0 > kept)
+    }
+}
+
+impl Values for Deep {
+    fn number(&self, _source: KeySource, _in_usecs: bool) -> u64 {
+        1
+    }
+
+    fn element(&self, _index: u8, _n: u8) -> u64 {
+        1
+    }
+
+    fn text(&self, _index: u8, _out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
+        None
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        [b'x'; 16]
+    }
+
+    fn stack(&self, frames: &mut [u64; STACK_DEPTH]) {
+        frames.fill(0);
+        for (n, frame) in (0..self.0).zip(frames) {
+            *frame = self.frame(n);
+        }
+    }
+
+    fn user_stack(&self, _frames: &mut [u64; STACK_DEPTH]) -> u32 {
+        9
+    }
+}
+
+/// The fast way counts a stack in the entry that the other one has made, also one of the shared
+/// table, and tells stacks apart of which one is the beginning of the other.
+#[test]
+fn stacks_are_counted_once() {
+    for (own, fast_share) in [(4096, 9), (20, 0)] {
+        let histogram = mostly_shared("keys=common_stacktrace:size=4096", 1, own);
+        let mut random = Random(0x1234_5678_9abc_def1);
+        let (mut fast, mut made) = (0u64, BTreeMap::new());
+        for n in 1..=20_000u64 {
+            let hit = Deep(random.below(20) + 1, random.below(30));
+            *made
+                .entry((hit.0.min(STACK_DEPTH as u64), hit.1))
+                .or_insert(0) += 1;
+            let (mut frames, is_cut) = hit.first();
+            if histogram.update_by_stack(&mut frames, is_cut, &here(0)) {
+                fast += 1;
+            } else {
+                histogram.update(&hit, &here(0));
+            }
+            if n % 5_000 == 0 {
+                assert_eq!(histogram.read().expect("memory").hits(), n);
+            }
+        }
+        let snapshot = histogram.read().expect("memory");
+        let mut hits: Vec<u64> = made.into_values().collect();
+        let mut counted = Vec::new();
+        snapshot.for_each(|_, hits, _| counted.push(hits));
+        hits.sort_unstable();
+        counted.sort_unstable();
+        assert_eq!(counted, hits);
+        assert!(fast >= 2_000 * fast_share, "{fast} of {own}");
+        histogram.set_paused(true);
+        let (mut frames, is_cut) = Deep(3, 3).first();
+        assert!(!histogram.update_by_stack(&mut frames, is_cut, &here(0)));
+    }
+    // The stack is not all that is needed.
+    for keys in ["common_stacktrace,num", "num", "common_stacktrace:vals=num"] {
+        let histogram = histogram(&format!("keys={keys}"), 1);
+        histogram.update(&Deep(1, 1), &here(0));
+        let (mut frames, is_cut) = Deep(1, 1).first();
+        assert!(
+            !histogram.update_by_stack(&mut frames, is_cut, &here(0)),
+            "{keys}"
+        );
     }
 }
 

@@ -423,12 +423,9 @@ fn built_in_events_have_the_fields_of_their_formats() {
     };
     let mut record = [0; 40];
     let frames = [0x8010u64, 0x9999, 0];
-    let length = stack::write(&mut record, header, |out| {
-        let bytes: Vec<u8> = frames.into_iter().flat_map(u64::to_le_bytes).collect();
-        out[..24].copy_from_slice(&bytes);
-        3
-    });
-    assert_eq!(length, Some(40));
+    let frames: Vec<u8> = frames.into_iter().flat_map(u64::to_le_bytes).collect();
+    assert_eq!(stack::length(&frames), record.len());
+    stack::put(&mut record, header, &frames);
     let object = parsed(json, &context(), builtin(&record), &record);
     assert_eq!(object["event"], "kernel_stack");
     assert_eq!(
