@@ -7,6 +7,9 @@
  *   irq    the same, from where an interrupt of fpstack_wait() calls fpstack_interrupted()
  *   deep   writing a number calls fpstack_deep() where about so many bytes of the stack are left
  *   irq_deep   the same in an interrupt
+ *   lie    writing N calls fpstack_lied() while a word of the stack above has a value that leads
+ *          unwinders astray: an even N changes the saved frame pointer, an odd one the return
+ *          address.  Reading says how many there are
  */
 
 #include <linux/completion.h>
@@ -160,6 +163,56 @@ static int fpstack_set_irq_deep(const char *text, const struct kernel_param *par
 	return error;
 }
 
+noinline int fpstack_lied(int value);
+noinline __noclone int fpstack_lied(int value)
+{
+	asm volatile("" : "+r"(value));
+	return value + 1;
+}
+
+#define LIES 18
+
+/* Calls fpstack_lied() while the frame of this function's caller is not what it was. */
+static noinline __noclone int fpstack_lie(unsigned int which)
+{
+	unsigned long *frame = __builtin_frame_address(0);
+	unsigned long stack = (unsigned long)task_stack_page(current), end = stack + THREAD_SIZE;
+	unsigned long back = frame[1], kept = frame[which & 1], flags;
+	const unsigned long lies[LIES] = {
+		0, 1, ~0ul, 0x400000, (unsigned long)&jiffies, (unsigned int)back, back + 1,
+		(unsigned long)fpstack_lie + 16, (unsigned long)frame, (unsigned long)frame - 8,
+		(unsigned long)frame + 4, stack, stack - 8, end - 8, end - 16, end, end + PAGE_SIZE,
+		end - sizeof(struct pt_regs),
+	};
+	int value;
+
+	local_irq_save(flags);
+	WRITE_ONCE(frame[which & 1], lies[which / 2]);
+	value = fpstack_lied(which);
+	WRITE_ONCE(frame[which & 1], kept);
+	local_irq_restore(flags);
+	return value;
+}
+
+static noinline __noclone int fpstack_set_lie(const char *text, const struct kernel_param *param)
+{
+	/* Makes the frame pointer the base of this frame. */
+	unsigned long *volatile frame = __builtin_frame_address(0);
+	unsigned int which;
+	int error = kstrtouint(text, 0, &which);
+
+	if (!error && which < 2 * LIES && frame)
+		fpstack_lie(which);
+	return error;
+}
+
+static int fpstack_get_lies(char *out, const struct kernel_param *param)
+{
+	return sysfs_emit(out, "%d\n", 2 * LIES);
+}
+
+static const struct kernel_param_ops lie_ops = { .set = fpstack_set_lie, .get = fpstack_get_lies };
+module_param_cb(lie, &lie_ops, NULL, 0600);
 static const struct kernel_param_ops call_ops = { .set = fpstack_set_call };
 module_param_cb(call, &call_ops, NULL, 0200);
 static const struct kernel_param_ops irq_ops = { .set = fpstack_set_irq };
