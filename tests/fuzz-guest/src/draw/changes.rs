@@ -13,6 +13,10 @@ const CLOCKS: &[&str] = &[
     "tai",
 ];
 
+/// Who walks stacks; kernels with only one way have no such file.
+const UNWINDER: &str = "/sys/module/ferroprobe/parameters/unwinder";
+const UNWINDERS: &[&str] = &["own", "own", "kernel", "both"];
+
 const OPTIONS: &[&str] = &[
     "overwrite",
     "nooverwrite",
@@ -33,8 +37,12 @@ const OPTIONS: &[&str] = &[
 ];
 
 impl Draw {
-    /// One setting of an instance.
+    /// One setting of an instance, or that of the unwinder.
     pub(super) fn setting(&mut self, instance: &str) {
+        if self.one_in(9) {
+            let unwinder = self.pick(UNWINDERS);
+            return self.line(format!("put {UNWINDER} {unwinder}"));
+        }
         let (file, value) = match self.below(8) {
             0..=2 => ("trace_clock", self.pick(CLOCKS)),
             3 => ("buffer_subbuf_size_kb", self.pick(&["4", "8", "16", "32"])),

@@ -159,6 +159,7 @@ static void wipe(void)
 	if (left)
 		write_lines("dynamic_events", "dynamic_events", "-:", 1, "definition");
 	write_text("hit_limit", "0");
+	write_text("/sys/module/ferroprobe/parameters/unwinder", "own");
 	/* An instance whose files are open stays. */
 	for (u64 i = 1; i < count_instances; i++)
 		sys(NR_unlinkat, AT_FDCWD, (s64)instances[i], AT_REMOVEDIR, 0, 0);
