@@ -12,7 +12,6 @@ use crate::{
         util::text::{Appender, Plain},
     },
     kapi::context,
-    source::names::KernelFunctions,
     sys::Vec,
 };
 use core::fmt;
@@ -51,14 +50,19 @@ fn store(members: &Arc<Members>, text: &[u8]) -> Result<(), Rejected> {
         *members.filter.lock() = None;
         return Ok(());
     }
+    let mut events = Vec::new();
     for event in of_group {
+        events.push(event.clone())?;
+    }
+    let mut functions = registry.definitions.functions();
+    for event in events {
         // A group may have many events, and a filter many terms.
         if context::is_being_killed() {
             return Err(EINTR.into());
         }
         let layout = &event.format.layout;
-        match Filter::compile(text, layout, &mut KernelFunctions(None)) {
-            Ok(filter) => filters.push((event.clone(), Some(filter)))?,
+        match Filter::compile(text, layout, &mut functions) {
+            Ok(filter) => filters.push((event, Some(filter)))?,
             // This does not mean that the event lacks the fields.
             Err(refusal) if refusal.kind == Kind::NoMemory => return Err(ENOMEM.into()),
             Err(_) => {}

@@ -25,5 +25,6 @@ pub use forms::{put_short_context, put_shown_fields, put_type, PrintForm};
 pub use json::Json;
 pub use latency::{put_latency, DelayGap, LatencyColumns};
 pub use render::{Renderer, ShownEvent, SymbolNames};
+pub use shape::put_enum_number;
 pub use text::{PrintedText, TextLines};
 pub use value::put_number;

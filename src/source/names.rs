@@ -8,7 +8,8 @@ use crate::{
             kallsyms::{self, NameIndex, OffsetOrigin, Sought, Tables},
             placement::{Ways, NO_RETURN},
         },
-        filter::LookupFunctions,
+        filter::{KnownNumber, LookupFunctions},
+        program::btf::Btf,
         program::fetch::{CpuInstance, Symbols},
         refusal::suggest::distance::Nearest,
     },
@@ -17,7 +18,7 @@ use crate::{
         module, nofault, percpu,
         symbol::{self, Symbol},
     },
-    source::machine::MACHINE,
+    source::{machine::MACHINE, types::Cache},
     sys::{AllocError, Vec},
 };
 use core::{ffi::CStr, ops::Range};
@@ -349,8 +350,8 @@ impl Symbols for Names {
     }
 }
 
-/// Looks up kernel functions, and with `Names`, similar names.
-pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>);
+/// Looks up kernel functions and, in the kernel's types, numbers; with `Names`, similar names.
+pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>, pub(crate) &'a mut Cache);
 
 impl LookupFunctions for KernelFunctions<'_> {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
@@ -366,6 +367,26 @@ impl LookupFunctions for KernelFunctions<'_> {
         let flags = MACHINE.arch.isa().open_flags();
         let known = flags.iter().find(|(_, known)| known.as_bytes() == name);
         known.map(|(bits, _)| *bits)
+    }
+
+    /// Without memory finds none.
+    fn number_called(&mut self, name: &[u8]) -> KnownNumber {
+        let look = |btf: Option<Btf<'_>>| {
+            let mut found = KnownNumber::Nothing;
+            if let Some(btf) = btf {
+                btf.each_number(name, &mut |value| {
+                    // CAST: two's complement.
+                    let value = KnownNumber::One(value as i64);
+                    found = match found {
+                        KnownNumber::Nothing => value,
+                        known if known == value => known,
+                        _ => KnownNumber::Several,
+                    };
+                });
+            }
+            found
+        };
+        self.1.with(None, look).unwrap_or(KnownNumber::Nothing)
     }
 
     fn last_cpu(&self) -> u32 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Numbers with a unit, `10ms` and `4k`, and the refusal of a value that stands for a number:
-//! `O_CREAT`, `-ENOENT`.
+//! Numbers with a unit, `10ms` and `4k`, and names that stand for a number: `O_CREAT`, `-ENOENT`.
 
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::Error;
@@ -45,31 +44,34 @@ const SIGNALS: [&str; 20] = [
     "SIGTSTP",
 ];
 
-/// Returns `error`, which refuses the value at the start of `value`, with the number that it stands
-/// for, if it is known. `open_flag` returns the bits of a flag of `openat`.
+/// Returns the number that `word` stands for: `-ENOENT`, a signal, or a flag of `openat`, of which
+/// `open_flag` returns the bits.
+#[inline(never)]
+pub(super) fn constant(word: &[u8], open_flag: &dyn Fn(&[u8]) -> Option<u32>) -> Option<i64> {
+    if let Some(error) = word.strip_prefix(b"-") {
+        let number = errno::number(error)?;
+        return i64::try_from(number).ok().map(i64::wrapping_neg);
+    }
+    if let Some(flag) = open_flag(word) {
+        return Some(i64::from(flag));
+    }
+    let signal = SIGNALS.iter().position(|name| name.as_bytes() == word)?;
+    i64::try_from(signal).ok()?.checked_add(1)
+}
+
+/// Returns `error`, which refuses the value at the start of `value`, with what to write instead, if
+/// it is the name of an error.
 #[cold]
 #[inline(never)]
-pub(super) fn as_number(
-    error: Error,
-    value: Span<'_>,
-    open_flag: &dyn Fn(&[u8]) -> Option<u32>,
-) -> Error {
+pub(super) fn as_number(error: Error, value: Span<'_>) -> Error {
     let is_in = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    let minus = usize::from(value.first() == Some(b'-'));
-    let word = value.skip(minus);
-    let word = word.take(word.find_by(|b| !is_in(b)).unwrap_or(word.bytes.len()));
-    let (sign, text) = (if minus > 0 { "-" } else { "" }, Plain(word.bytes));
-    if let Some(flag) = open_flag(word.bytes) {
-        return error.with_detail(format_args!("write {sign}{flag:#x} for {sign}{text}"));
-    }
-    let signals = SIGNALS
-        .iter()
-        .position(|name| name.as_bytes() == word.bytes);
-    let signal = signals.and_then(|at| u64::try_from(at).ok()?.checked_add(1));
-    match (errno::number(word.bytes), signal) {
-        (Some(number), _) => error.with_detail(format_args!("write -{number} for -{text}")),
-        (_, Some(number)) => error.with_detail(format_args!("write {number} for {text}")),
-        _ => error,
+    let word = value.take(value.find_by(|b| !is_in(b)).unwrap_or(value.bytes.len()));
+    match errno::number(word.bytes) {
+        Some(number) => error.with_detail(format_args!(
+            "write -{0} for the error {0}, or {number}",
+            Plain(word.bytes)
+        )),
+        None => error,
     }
 }
 

@@ -76,6 +76,7 @@ fn filter(
             patterns: Vec::new(),
             cpus: Vec::new(),
             arithmetic: Vec::new(),
+            looked_up: 0,
         },
         list: Vec::new(),
         waiting: Vec::new(),

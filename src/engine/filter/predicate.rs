@@ -5,6 +5,7 @@
 use super::arithmetic::Arithmetic;
 use super::constant::{as_number, with_unit};
 use super::cpus;
+use super::names::KnownNumber;
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::definition::task::{CGROUP, NO_CGROUPS};
@@ -35,6 +36,11 @@ pub trait LookupFunctions {
         None
     }
 
+    /// Returns the value of an enumeration of the kernel that is called `name`.
+    fn number_called(&mut self, _name: &[u8]) -> KnownNumber {
+        KnownNumber::Nothing
+    }
+
     /// Returns the largest possible CPU number.
     fn last_cpu(&self) -> u32;
 }
@@ -62,6 +68,8 @@ pub(super) struct Terms<'a> {
     pub(super) cpus: Vec<u64>,
     /// Arithmetic on operands of terms.
     pub(super) arithmetic: Vec<Arithmetic>,
+    /// The number of names that were looked up in the kernel's types.
+    pub(super) looked_up: u8,
 }
 
 impl Terms<'_> {
@@ -105,18 +113,33 @@ impl Terms<'_> {
                 self.function(operand, relation, operator, value)?
             } else if value.bytes.starts_with(b"CPUS") {
                 self.cpus(operand, relation, operator, value)?
+            } else if let Some(parsed) = self.name(operand, relation, operator, value)? {
+                parsed
             } else if let Some(quote @ (b'\'' | b'"')) = value.first() {
                 self.text(operand, relation, operator, value, quote)?
             } else if value
                 .first()
                 .is_some_and(|b| b.is_ascii_digit() || b == b'-')
             {
-                let parsed = number(operand, relation, operator, value);
-                parsed.map_err(|error| self.no_number(error, value))?
+                number(operand, relation, operator, value)?
             } else {
                 self.field(operand, relation, operator, value)?
             };
         Ok((operand, parsed.0, parsed.1))
+    }
+
+    /// Parses the value of `FIELD OP VALUE` if it is the name of a number.
+    fn name<'s>(
+        &mut self,
+        operand: Operand,
+        relation: Option<Relation>,
+        operator: Span<'s>,
+        value: Span<'s>,
+    ) -> Result<Option<(Test, Span<'s>)>, Error> {
+        if value.first().is_some_and(|b| b.is_ascii_digit()) || !operand.is_number() {
+            return Ok(None);
+        }
+        self.named_value(operand, relation, operator, value)
     }
 
     /// Parses `OP NUMBER` behind arithmetic on a field; `behind` is the text after the parentheses.
@@ -151,12 +174,19 @@ impl Terms<'_> {
             width: 8,
             signed,
         };
+        let end = value.find_by(|b| !is_name(b) && b != b'-');
+        let word = value.take(end.unwrap_or(value.bytes.len()));
         let is_number = |b: u8| b.is_ascii_digit() || b == b'-';
-        if !value.first().is_some_and(is_number) {
-            return Err(value.error(Kind::FiltExpectDigit));
-        }
-        let parsed = number(whole, relation, rest, value);
-        let (test, rest) = parsed.map_err(|error| self.no_number(error, value))?;
+        let (test, rest) = match (self.constant(word, false), relation) {
+            (Some(constant), Some(relation)) => {
+                let test = compare(whole, relation, word, WrittenNumber::of(constant))?;
+                (test, value.skip(word.bytes.len()))
+            }
+            _ if !value.first().is_some_and(is_number) => {
+                return Err(value.error(Kind::FiltExpectDigit))
+            }
+            _ => number(whole, relation, rest, value)?,
+        };
         let Test::Number {
             relation, value, ..
         } = test
@@ -277,8 +307,7 @@ impl Terms<'_> {
     ) -> Result<(Test, Span<'s>), Error> {
         let end = value.find_by(|b| !is_name(b)).unwrap_or(value.bytes.len());
         let other = self.operand_named(value.take(end).bytes);
-        let other =
-            other.ok_or_else(|| self.no_value(value.error(Kind::FiltInvalidValue), value))?;
+        let other = other.ok_or_else(|| as_number(value.error(Kind::FiltInvalidValue), value))?;
         let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
         if !operand.is_number() {
             return Err(value.error(Kind::FiltExpectString));
@@ -316,7 +345,7 @@ impl Terms<'_> {
     }
 
     /// Returns the operand called `name`, preferring the event's own fields.
-    fn operand_named(&self, name: &[u8]) -> Option<Operand> {
+    pub(super) fn operand_named(&self, name: &[u8]) -> Option<Operand> {
         let mut fields = (0u8..=u8::MAX).zip(&self.layout.fields);
         if let Some((index, field)) = fields.find(|(_, field)| *field.name == *name) {
             return Some(match self.layout.is_list(index) {
@@ -404,19 +433,6 @@ impl Terms<'_> {
             },
             rest,
         ))
-    }
-
-    /// Adds to `error`, if it refuses `value` as no number, the number that is meant.
-    fn no_number(&self, error: Error, value: Span<'_>) -> Error {
-        match error.kind {
-            Kind::FiltIllegalIntval => self.no_value(error, value),
-            _ => error,
-        }
-    }
-
-    /// Adds to `error`, which refuses `value`, the number that is meant.
-    fn no_value(&self, error: Error, value: Span<'_>) -> Error {
-        as_number(error, value, &|name| self.functions.open_flag(name))
     }
 
     /// Returns the refusal of the unknown function `name`.
@@ -552,6 +568,23 @@ fn argument(index: u8, field: &Field) -> Operand {
 }
 
 impl Operand {
+    /// Returns the bytes of a number, and whether it has a sign; `None` for other operands.
+    fn width(self) -> Option<(u8, bool)> {
+        Some(match self {
+            Self::Argument { width, signed, .. } => (width, signed),
+            Self::Place | Self::ReturnAddress => (8, false),
+            Self::Type => (2, false),
+            Self::Flags | Self::PreemptCount => (1, false),
+            Self::Pid => (4, true),
+            Self::Cpu => (4, false),
+            Self::Text { .. }
+            | Self::Strings { .. }
+            | Self::Bytes { .. }
+            | Self::Pointer { .. }
+            | Self::Comm => return None,
+        })
+    }
+
     /// Returns whether the operand is a number, or an array of numbers.
     fn is_number(self) -> bool {
         !matches!(
@@ -591,21 +624,9 @@ fn number<'s>(
     operator: Span<'s>,
     value: Span<'s>,
 ) -> Result<(Test, Span<'s>), Error> {
-    let (width, signed) = match operand {
-        Operand::Argument { width, signed, .. } => (width, signed),
-        Operand::Place | Operand::ReturnAddress => (8, false),
-        Operand::Type => (2, false),
-        Operand::Flags | Operand::PreemptCount => (1, false),
-        Operand::Pid => (4, true),
-        Operand::Cpu => (4, false),
-        Operand::Text { .. }
-        | Operand::Strings { .. }
-        | Operand::Bytes { .. }
-        | Operand::Pointer { .. }
-        | Operand::Comm => {
-            return Err(value.error(Kind::FiltExpectString));
-        }
-    };
+    if operand.width().is_none() {
+        return Err(value.error(Kind::FiltExpectString));
+    }
     let relation = relation.ok_or(operator.error(Kind::FiltIllegalFieldOp))?;
     let digits = value.skip(usize::from(value.first() == Some(b'-')));
     let end = digits
@@ -613,7 +634,6 @@ fn number<'s>(
         .unwrap_or(digits.bytes.len());
     let length = end.saturating_add(digits.at.saturating_sub(value.at));
     let (text, rest) = (value.take(length), value.skip(length));
-    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
     let (signed_number, positive) = match with_unit(digits.take(end).bytes) {
         Some(n) if length > end => (i64::try_from(n).ok().map(i64::wrapping_neg), None),
         Some(n) => (None, Some(n)),
@@ -624,6 +644,48 @@ fn number<'s>(
     // -0 has a sign and is not negative.
     let zero = signed_number.filter(|&n| n == 0).map(|_| 0);
     let positive = positive.or(zero);
+    let written = WrittenNumber { negative, positive };
+    Ok((compare(operand, relation, text, written)?, rest))
+}
+
+/// A number of a filter; neither if it cannot be represented.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenNumber {
+    /// A negative number, in two's complement.
+    negative: Option<u64>,
+    /// Any other number.
+    positive: Option<u64>,
+}
+
+impl WrittenNumber {
+    pub(super) fn of(number: i64) -> Self {
+        // CAST: two's complement.
+        let bits = Some(number as u64);
+        match number {
+            ..=-1 => Self {
+                negative: bits,
+                positive: None,
+            },
+            _ => Self {
+                negative: None,
+                positive: bits,
+            },
+        }
+    }
+}
+
+/// Returns the test of the number `operand` and the number that `text` stands for, see
+/// [`number()`].
+pub(super) fn compare(
+    operand: Operand,
+    relation: Relation,
+    text: Span<'_>,
+    WrittenNumber { negative, positive }: WrittenNumber,
+) -> Result<Test, Error> {
+    let Some((width, signed)) = operand.width() else {
+        return Err(text.error(Kind::FiltExpectString));
+    };
+    let unused = 64u32.saturating_sub(u32::from(width).saturating_mul(8));
     if !signed && relation.is_order() {
         let is_never = relation == Relation::Less && positive == Some(0);
         if negative.is_some() || is_never {
@@ -651,14 +713,11 @@ fn number<'s>(
         (None, Some(n)) => high.map_or(n, |n| n as u64),
         (None, None) => return Err(text.error(Kind::FiltIllegalIntval)),
     };
-    Ok((
-        Test::Number {
-            relation,
-            value,
-            signed,
-        },
-        rest,
-    ))
+    Ok(Test::Number {
+        relation,
+        value,
+        signed,
+    })
 }
 
 /// Returns the refusal of ordering an unsigned field of `width` bytes against a negative number

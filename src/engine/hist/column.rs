@@ -4,7 +4,8 @@
 
 use core::num::NonZeroU64;
 
-use crate::sys::Vec;
+use crate::engine::record::WholeShape;
+use crate::sys::{Box, Vec};
 
 /// Maximum number of keys. The kernel has three, its `TRACING_MAP_KEYS_MAX`.
 pub const MAX_KEYS: usize = 4;
@@ -63,6 +64,8 @@ pub struct Key {
     pub modifier: Modifier,
     /// How a hit transforms it, see [`Modifier::step`].
     pub step: KeyStep,
+    /// The names of its values, for [`Modifier::Enum`].
+    pub names: Option<Box<WholeShape>>,
 }
 
 /// How a hit transforms a numeric key: [`Modifier`] reduced to what the hit path needs.
@@ -266,6 +269,8 @@ pub enum Modifier {
     SignedBuckets(NonZeroU64),
     /// As the name of an error, or as a number with its sign.
     Errno,
+    /// As a name of an enumeration, see [`Key::names`].
+    Enum,
     /// A time in microseconds.
     Usecs,
     /// Percentage of the sum over all entries.
@@ -317,6 +322,7 @@ impl Modifier {
             Self::Log2 | Self::SignedLog2 => "log2",
             Self::Buckets(_) | Self::SignedBuckets(_) => "buckets",
             Self::Errno => "errno",
+            Self::Enum => "enum",
             Self::Usecs => "usecs",
             Self::Percent => "percent",
             Self::Graph => "graph",

@@ -13,7 +13,7 @@ use crate::engine::language::types::{Shown, Type};
 use crate::engine::record::fields::no_field;
 use crate::engine::record::{Layout, Role};
 use crate::engine::refusal::error::{Error, Kind};
-use crate::sys::{has_cgroups, Vec};
+use crate::sys::{has_cgroups, Box, Vec};
 
 /// What a name refers to.
 enum FoundField {
@@ -226,6 +226,7 @@ fn modifier(word: Span<'_>) -> Result<(Modifier, Fold), Error> {
         b"syscall" => Modifier::Syscall,
         b"log2" => Modifier::Log2,
         b"errno" => Modifier::Errno,
+        b"enum" => Modifier::Enum,
         b"usecs" => Modifier::Usecs,
         b"percent" => Modifier::Percent,
         b"graph" => Modifier::Graph,
@@ -275,13 +276,43 @@ impl Key {
             KeySource::Stack => b"common_stacktrace",
             _ => parsed.name.bytes,
         };
-        let modifier = parsed.modifier.of_sign(parsed.source.shape().1);
+        let mut modifier = parsed.modifier.of_sign(parsed.source.shape().1);
+        let names = match parsed.source {
+            KeySource::Argument { index, .. } => layout.value_names_of(index),
+            _ => None,
+        };
+        if modifier == Modifier::None {
+            modifier = of_type(parsed.source, layout);
+        }
+        if modifier == Modifier::Enum && names.is_none() {
+            let refusal = modifier_at.error(Kind::BadFieldModifier);
+            return Err(refusal.with_detail(format_args!(
+                "the kernel does not declare it as an enumeration, so it has no names"
+            )));
+        }
+        let names = match names.filter(|_| modifier == Modifier::Enum) {
+            Some(names) => Some(Box::new(names.copy()?)?),
+            None => None,
+        };
         Ok(Self {
             name: Vec::from_slice(name)?,
             source: parsed.source,
             modifier,
             step: modifier.step(),
+            names,
         })
+    }
+}
+
+/// Returns how a key from `source` is shown by its type: by name.
+fn of_type(source: KeySource, layout: &Layout) -> Modifier {
+    let KeySource::Argument { index, .. } = source else {
+        return Modifier::None;
+    };
+    let field = layout.fields.get(usize::from(index));
+    match field.map(|field| field.base.shown()) {
+        Some(Shown::Enum) if layout.value_names_of(index).is_some() => Modifier::Enum,
+        _ => Modifier::None,
     }
 }
 
@@ -294,6 +325,7 @@ impl Value {
             Modifier::Buckets(_)
                 | Modifier::Log2
                 | Modifier::Errno
+                | Modifier::Enum
                 | Modifier::Sym
                 | Modifier::SymOffset
                 | Modifier::Syscall

@@ -377,6 +377,7 @@ fn computed_key<'a>(
         source,
         modifier: Modifier::None,
         step: KeyStep::None,
+        names: None,
     })
 }
 

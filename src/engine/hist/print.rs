@@ -16,6 +16,7 @@ use super::read::{ReadRow, Snapshot, Words};
 use super::source::extend;
 use super::stop::Stop;
 use super::update::Histogram;
+use crate::engine::print::put_enum_number;
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
 use crate::engine::util::text::{Appender, OneLine};
@@ -453,6 +454,11 @@ fn write_number(
                 None => write!(out, "{number:10}"),
             }
         }
+        Modifier::Enum => write_name(out, 10, |buf| {
+            if let Some(shape) = &key.names {
+                put_enum_number(buf, shape, number);
+            }
+        }),
         Modifier::Buckets(size) => {
             let last = number.saturating_add(size.get().wrapping_sub(1));
             write!(out, "~ {number}-{last}")

@@ -68,6 +68,8 @@ pub enum Shown {
     Text,
     /// As the name of an error number, such as `-ENOENT`; others as signed numbers.
     Errno,
+    /// As a name of an enumeration, or the names of its bits; others as signed numbers.
+    Enum,
     /// As an IPv4 address.
     Ip4,
     /// As an IPv6 address.
@@ -152,6 +154,11 @@ const ROWS: &[TypeRow] = &[
     TypeRow::value("char", (1, Shown::Char), "u8", "'%c'"),
     TypeRow::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
     TypeRow::value("errno", (4, Shown::Errno), "s32", "%d"),
+    // The enumeration's size decides which.
+    TypeRow::value("enum", (4, Shown::Enum), "s32", "%d"),
+    TypeRow::value("enum", (1, Shown::Enum), "s8", "%d"),
+    TypeRow::value("enum", (2, Shown::Enum), "s16", "%d"),
+    TypeRow::value("enum", (8, Shown::Enum), "s64", "%Ld"),
     TypeRow::swapped("be16", (2, Shown::Unsigned), "u16", "%u"),
     TypeRow::swapped("be32", (4, Shown::Unsigned), "u32", "%u"),
     TypeRow::swapped("be64", (8, Shown::Unsigned), "u64", "%Lu"),
@@ -321,7 +328,10 @@ impl Type {
 
     /// Returns whether a `format` file declares it signed; the kernel declares text signed.
     pub fn is_signed(self) -> bool {
-        matches!(self.0.shown, Shown::Signed | Shown::Errno | Shown::Text)
+        matches!(
+            self.0.shown,
+            Shown::Signed | Shown::Errno | Shown::Enum | Shown::Text
+        )
     }
 
     /// Returns the number of elements of one value; `None` if each element is a value.
@@ -552,7 +562,8 @@ pub fn parse(text: Span<'_>) -> Result<TypeSpec, Error> {
                 }
                 spec.count = Some(elements);
             }
-            if spec.base.is_structure() && spec.count.is_some() {
+            let is_one = spec.base.is_structure() || spec.base.shown() == Shown::Enum;
+            if is_one && spec.count.is_some() {
                 return Err(no_array(text));
             }
             return Ok(spec);
@@ -585,7 +596,10 @@ fn unknown(name: &[u8], text: Span<'_>) -> Error {
     match foreign::type_name(name) {
         Some(meant) => error.with_detail(format_args!("did you mean {meant}?")),
         None => suggest(error, name, |each| {
-            ROWS.iter().for_each(|row| each(row.name.as_bytes()));
+            let rows = ROWS
+                .iter()
+                .filter(|row| Type::named(row.name.as_bytes()) == Some(Type(row)));
+            rows.for_each(|row| each(row.name.as_bytes()));
             each(FULL_PATH);
         }),
     }

@@ -108,6 +108,17 @@ pub(super) fn put_json(
     }
 }
 
+/// Adds the number in the low bits of `word`, whose names are in `shape`.
+pub fn put_enum_number(buf: &mut SeqBuf<'_>, shape: &WholeShape, word: u64) {
+    let Some(PartKind::Number(bits, kind)) = shape.parts.first().map(|part| part.kind) else {
+        return buf.decimal(word);
+    };
+    let value = number(bits, kind, &word.to_le_bytes()).unwrap_or(word);
+    if !put_enum(buf, value, kind, shape) {
+        put_plain(buf, value, kind);
+    }
+}
+
 /// Returns the text at `at`, of at most `length` bytes.
 pub(super) fn text(bytes: &[u8], at: u16, length: u16) -> &[u8] {
     let start = usize::from(at);

@@ -249,7 +249,7 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
         }
     }
     match field.count {
-        None if field.base.shown() == Shown::Structure => {
+        None if matches!(field.base.shown(), Shown::Structure | Shown::Enum) => {
             PrintedValues::One(structure(layout, record, field))
         }
         None => PrintedValues::One(element(record, field, 0)),
@@ -266,10 +266,23 @@ pub fn value<'a>(layout: &'a Layout, record: &'a [u8], field: &'a Field) -> Prin
 #[cold]
 #[inline(never)]
 fn structure<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
+    if field.base.shown() == Shown::Enum {
+        return enumeration(layout, record, field);
+    }
     let bytes = memory(record, field);
     match layout.shape(field) {
         Some(shape) if bytes.len() == shape.recorded() => PrintedValue::Structure(shape, bytes),
         _ => PrintedValue::Fault,
+    }
+}
+
+/// Returns the value of `field`, whose values have names: a structure of one number.
+fn enumeration<'a>(layout: &'a Layout, record: &'a [u8], field: &Field) -> PrintedValue<'a> {
+    let start = usize::from(field.offset);
+    let end = start.saturating_add(usize::from(field.size()));
+    match (layout.value_names(field), record.get(start..end)) {
+        (Some(names), Some(bytes)) => PrintedValue::Structure(names, bytes),
+        _ => element(record, field, 0),
     }
 }
 
@@ -394,7 +407,7 @@ pub(super) fn of_number<'a>(base: Type, value: u64) -> PrintedValue<'a> {
             PrintedValue::Unsigned(value)
         }
         Shown::Hex => PrintedValue::Hex(value),
-        Shown::Signed => PrintedValue::Signed(extend(value, size)),
+        Shown::Signed | Shown::Enum => PrintedValue::Signed(extend(value, size)),
         Shown::Errno => PrintedValue::Errno(extend(value, size)),
         // CAST: four bytes were read.
         Shown::Ip4 => PrintedValue::Ip4(value as u32),

@@ -20,6 +20,7 @@ mod cast;
 mod compile;
 mod expand;
 mod members;
+mod named;
 mod passed;
 mod path;
 mod program;

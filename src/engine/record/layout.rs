@@ -11,7 +11,7 @@ use super::name::Name;
 use super::ready::{ReadyShape, FIXED_TEXT};
 use super::shape::WholeShape;
 use super::COMMON_SIZE;
-use crate::engine::language::types::Type;
+use crate::engine::language::types::{Shown, Type};
 use crate::sys::{Box, Vec};
 
 /// A field at the same offset in all records of a class.
@@ -490,6 +490,9 @@ pub struct Layout {
     /// The members of structures among the arguments.
     // Boxed, as above.
     pub shapes: Option<Box<Vec<WholeShape>>>,
+    /// The names of values of arguments whose type is an enumeration, each as a structure of one
+    /// number.
+    pub value_names: Option<Box<Vec<WholeShape>>>,
 }
 
 /// Further names that an event's text needs.
@@ -549,6 +552,7 @@ impl Layout {
             call: None,
             names: None,
             shapes: None,
+            value_names: None,
         }
     }
 
@@ -568,9 +572,25 @@ impl Layout {
 
     /// Returns the members of `field`, if it is a structure.
     pub fn shape(&self, field: &Field) -> Option<&WholeShape> {
+        self.shape_of(self.index_of(field)?)
+    }
+
+    /// Returns the names of the values of `field`, if its type is an enumeration.
+    pub fn value_names(&self, field: &Field) -> Option<&WholeShape> {
+        self.value_names_of(self.index_of(field)?)
+    }
+
+    /// Returns the index of `field`.
+    fn index_of(&self, field: &Field) -> Option<u8> {
         let mut fields = (0u8..=u8::MAX).zip(&self.fields);
         let (index, _) = fields.find(|(_, other)| other.offset == field.offset)?;
-        self.shape_of(index)
+        Some(index)
+    }
+
+    /// Returns the names of the values of argument `index`, if its type is an enumeration.
+    pub fn value_names_of(&self, index: u8) -> Option<&WholeShape> {
+        let mut all = self.value_names.iter().flat_map(|names| names.iter());
+        all.find(|names| names.index == index)
     }
 
     /// Returns the members of argument `index`, if it is a structure.
@@ -587,6 +607,8 @@ impl Layout {
                 && a.base == b.base
                 && a.count == b.count
                 && self.shape_of(n) == other.shape_of(n)
+                && (a.base.shown() != Shown::Enum
+                    || self.value_names_of(n) == other.value_names_of(n))
         };
         let pairs = (0u8..=u8::MAX).zip(pairs);
         let common = pairs.take_while(|&pair| same(pair)).count();

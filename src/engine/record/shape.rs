@@ -5,10 +5,13 @@
 //! The members are determined from the kernel's types when the event is defined, and kept in its
 //! layout, so that a hit only copies bytes.
 
-use crate::sys::Vec;
+use crate::sys::{AllocError, Vec};
 
 /// Maximum number of bytes of a structure in a record.
 pub const MAX_STRUCTURE: u32 = 1024;
+
+/// Number of names whose prefixes are tried: a few special values may precede the others.
+const MOST_PREFIXES: usize = 8;
 
 /// A text in [`WholeShape::names`]: its start and its length.
 pub type ShapeName = (u16, u16);
@@ -107,11 +110,50 @@ impl WholeShape {
         usize::from(self.size).saturating_mul(times)
     }
 
+    /// Returns a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] when there is no memory.
+    pub fn copy(&self) -> Result<Self, AllocError> {
+        Ok(Self {
+            parts: Vec::from_slice(&self.parts)?,
+            enumerators: Vec::from_slice(&self.enumerators)?,
+            names: Vec::from_slice(&self.names)?,
+            ..*self
+        })
+    }
+
     /// Returns `name` as text.
     pub fn text(&self, (start, length): ShapeName) -> &[u8] {
         let start = usize::from(start);
         let end = start.saturating_add(usize::from(length));
         self.names.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the prefix of the enumeration's names: the longest one that ends with `_` and that
+    /// more than half of them have.
+    pub fn common_prefix(&self) -> &[u8] {
+        let mut longest: &[u8] = &[];
+        // A prefix of more than half is a prefix of the first name, or of a later one.
+        for each in self.enumerators.iter().take(MOST_PREFIXES) {
+            let name = self.text(each.name);
+            let longer = name.len().saturating_sub(1);
+            for end in (longest.len()..longer).rev() {
+                let Some(prefix) = name.get(..=end).filter(|prefix| prefix.ends_with(b"_")) else {
+                    continue;
+                };
+                let mut count = 0usize;
+                for other in &self.enumerators {
+                    count = count.saturating_add(self.text(other.name).starts_with(prefix).into());
+                }
+                if count.saturating_mul(2) > self.enumerators.len() {
+                    longest = prefix;
+                    break;
+                }
+            }
+        }
+        longest
     }
 
     /// Returns the names of an enumeration, `count` from `first` on.

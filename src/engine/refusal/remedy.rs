@@ -169,7 +169,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::TriggerEnoentClear => "set it first, without clear and cont",
         Kind::SetClockFail => "leave clock= out, and write the clock to trace_clock",
         Kind::BadFieldModifier => {
-            "there is .hex .sym .sym-offset .syscall .execname .errno .log2 .buckets=N .usecs of keys, \
+            "there is .hex .sym .sym-offset .syscall .execname .errno .enum .log2 .buckets=N .usecs of keys, \
              .hex .usecs .percent .graph .min .max .avg of values"
         }
         Kind::HistFieldNotFound => "format lists the fields",

@@ -84,8 +84,8 @@ fn shown(value: &Value, shown: Shown, is_whole: bool) -> String {
         Shown::Char => format!("'{}'", one_line(&string(value))),
         Shown::Text if is_whole => format!("\"{}\"", one_line(&string(value))),
         Shown::Text => format!("\"{}\"...", one_line(&string(value))),
-        // lang_whole.rs has these.
-        Shown::Structure => unreachable!("no definition here has a structure"),
+        // lang_whole.rs and lang_enum.rs have these.
+        Shown::Structure | Shown::Enum => unreachable!("no definition here has one"),
         Shown::Symbol | Shown::Ip4 | Shown::Ip6 | Shown::Mac => value.as_str().unwrap().into(),
     }
 }

@@ -18,6 +18,7 @@ mod hist_table;
 mod lang_btf;
 mod lang_by_value;
 mod lang_changes;
+mod lang_enum;
 mod lang_errors;
 mod lang_fetch;
 mod lang_filter;

@@ -2,7 +2,7 @@
 
 //! Functions, structures and their members by name.
 
-use super::{after, Btf, BtfKind, BtfType, Groups, Raw};
+use super::{after, word, Btf, BtfKind, BtfType, Groups, Raw};
 use crate::engine::language::types::{Shown, Type as Printed, Width};
 
 /// Deepest nesting of anonymous members that is searched.
@@ -124,6 +124,32 @@ impl<'a> Btf<'a> {
                     if let Some(name) = part.string(raw.name) {
                         visit(name, BtfValue { btf: *self, bare });
                     }
+                }
+                match after(rest) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with the value of each enumerator called `name`, of this blob and of the base.
+    pub fn each_number(&self, name: &[u8], visit: &mut dyn FnMut(u64)) {
+        for part in [Some(*self), self.base.copied()].into_iter().flatten() {
+            let mut rest = part.types;
+            while let Some(raw) = Raw::read(rest) {
+                let bare = BtfType { raw };
+                let step = match bare.kind() {
+                    BtfKind::Enum => 8,
+                    BtfKind::Enum64 => 12,
+                    _ => usize::MAX,
+                };
+                let found = raw.tail.chunks_exact(step).position(|each| {
+                    word(each, 0).is_some_and(|offset| part.is_named(offset, name))
+                });
+                let of = BtfValue { btf: *self, bare };
+                if let Some((_, value)) = found.and_then(|n| of.enumerator(n)) {
+                    visit(value);
                 }
                 match after(rest) {
                     Some(next) => rest = next,

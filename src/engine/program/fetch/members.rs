@@ -22,6 +22,8 @@ pub(super) struct TypeWalk<'a> {
     pub(super) inside: i64,
     /// Whether the whole structure, or its path, is recorded.
     pub(super) is_whole: bool,
+    /// Whether the value is shown by name, which its type tells.
+    pub(super) is_named: bool,
     /// How the path is recorded, if it is one.
     pub(super) path: Option<Store>,
     /// Offset and size in bits of the last member, if it is a bitfield.

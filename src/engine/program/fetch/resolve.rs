@@ -8,6 +8,7 @@ use core::fmt;
 use super::by_value::in_memory;
 use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{LowBits, TypeWalk};
+use super::named::{add, named_type};
 use super::passed::{at_entry, low_bits, no_dot};
 use super::program::{saved_words, Constant, Hop, LoadOrigin, Store, FILE_START};
 use super::target;
@@ -23,7 +24,7 @@ use crate::engine::refusal::foreign;
 use crate::engine::refusal::suggest::distance::Nearest;
 use crate::engine::refusal::suggest::suggest;
 use crate::engine::util::text::Plain;
-use crate::sys::{Box, Vec};
+use crate::sys::Vec;
 
 /// Maximum number of words that a return probe saves at the entry of a function: the kernel's
 /// limit.
@@ -43,6 +44,7 @@ impl<'b> Compiler<'_, 'b> {
             structure: None,
             inside: 0,
             is_whole: arg.spec.is_of_structure(),
+            is_named: arg.spec.base.shown() == Shown::Enum,
             path: None,
             bits: None,
             low: None,
@@ -74,6 +76,7 @@ impl<'b> Compiler<'_, 'b> {
             false => None,
         };
         let (base, bits) = recorded_type(arg, &mut walk)?;
+        self.name_values(arg, &walk, base)?;
         if walk.links.len() > MAX_LINKS {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
         }
@@ -188,7 +191,7 @@ impl<'b> Compiler<'_, 'b> {
                 let is_followed = walk.is_whole || has_members(expression);
                 let parameter = self.parameter(usize::from(*n), at)?;
                 let value = parameter.or_else(|| self.parameter_of(usize::from(*n)));
-                walk.value = value.filter(|_| is_followed);
+                walk.value = value.filter(|_| is_followed || walk.is_named);
                 self.passed(walk, (*n, value), is_followed)?;
                 if let Some(parameter) = parameter {
                     walk.low = low_bits(&parameter);
@@ -485,14 +488,7 @@ impl<'b> Compiler<'_, 'b> {
             return Err(Error::new(Kind::BadBtfTid, walk.at));
         };
         let size = shape.size;
-        match &mut self.layout.shapes {
-            Some(shapes) => shapes.push(shape)?,
-            None => {
-                let mut shapes = Vec::new();
-                shapes.push(shape)?;
-                self.layout.shapes = Some(Box::new(shapes)?);
-            }
-        }
+        add(&mut self.layout.shapes, shape)?;
         Ok(size)
     }
 
@@ -576,7 +572,10 @@ fn has_members(expression: &Expression) -> bool {
 /// pointer needs.
 fn recorded_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<Bits>), Error> {
     let low = walk.low.filter(|_| walk.links.is_empty());
-    let (base, bits) = asked_type(arg, walk)?;
+    let (mut base, bits) = asked_type(arg, walk)?;
+    if walk.is_named {
+        base = named_type(arg, walk.value, base)?;
+    }
     Ok((base, cut(low, base, bits)))
 }
 
@@ -588,7 +587,7 @@ fn asked_type(arg: &Argument, walk: &mut TypeWalk<'_>) -> Result<(Type, Option<B
     if spec.base.is_structure() {
         return Ok((spec.base, None));
     }
-    if spec.explicit {
+    if spec.explicit && (!walk.is_named || walk.bits.is_none()) {
         if spec.base.is_string() && !value.is_text() {
             let is_fit = match spec.is_joined {
                 true => value.pointee().is_some(),

@@ -102,6 +102,37 @@ pub(super) fn shape(
     Ok(Some(builder.shape))
 }
 
+/// Returns the names of the values of argument `index`, recorded in so many `bits`, as a structure
+/// of one number; `None` if its type is no enumeration.
+#[inline(never)]
+pub(super) fn value_names(
+    value: BtfValue<'_>,
+    index: u8,
+    bits: u8,
+) -> Result<Option<WholeShape>, AllocError> {
+    let Some(Scalar::Enum(_, signed)) = value.scalar() else {
+        return Ok(None);
+    };
+    let mut builder = ShapeBuilder {
+        shape: WholeShape {
+            index,
+            size: u16::from(bits / 8),
+            ..WholeShape::default()
+        },
+        levels: Vec::new(),
+        enums: Vec::new(),
+        limit: u32::from(bits),
+        steps: 0,
+    };
+    let kind = builder.names_of(value, signed)?;
+    let bits = ShapeBits {
+        offset: 0,
+        width: bits,
+    };
+    builder.part(b"", PartKind::Number(bits, kind))?;
+    Ok(Some(builder.shape))
+}
+
 impl<'a> ShapeBuilder<'a> {
     /// Adds the next member or element. Returns false if there is none.
     fn step(&mut self) -> Result<bool, AllocError> {

@@ -168,7 +168,8 @@ impl Write<'_> {
         definition: &Definition,
         layout: Layout,
     ) -> Result<(Arc<Event>, Arc<Format>), Refusal> {
-        let (definitions, instances) = (&self.registry.definitions, &self.registry.instances);
+        let registry = &mut *self.registry;
+        let (definitions, instances) = (&mut *registry.definitions, &registry.instances);
         let mut before = None;
         if self.deletes {
             let mut probes = definitions.set.named(definition, NO_WRITE);
@@ -176,7 +177,7 @@ impl Write<'_> {
         }
         let format = Format::new(definition, definitions.numbers.take()?, layout)?;
         let filter = |instance| match before.as_ref().and_then(|before| before.file(instance)) {
-            Some(file) => filter_again(&file, &format.layout),
+            Some(file) => filter_again(&file, &format.layout, definitions.functions()),
             None => Ok(None),
         };
         let files = instances.new_files(filter, |_| Refusal::new(Kind::NoMemory, 0))?;
@@ -381,12 +382,16 @@ pub(super) fn boxed(definition: Definition) -> Result<KBox<Definition>, Refusal>
 
 /// Compiles the filter of `file`, if any, for records with `layout`. The event has no triggers:
 /// with one, it could not be deleted.
-fn filter_again(file: &EventFile, layout: &Layout) -> Result<Option<Arc<Filter>>, Refusal> {
+fn filter_again(
+    file: &EventFile,
+    layout: &Layout,
+    mut functions: KernelFunctions<'_>,
+) -> Result<Option<Arc<Filter>>, Refusal> {
     let plan = file.plan();
     let Some(filter) = plan.filter() else {
         return Ok(None);
     };
-    let again = Filter::compile(filter.text(), layout, &mut KernelFunctions(None));
+    let again = Filter::compile(filter.text(), layout, &mut functions);
     let again = again.map_err(|refusal| match refusal.kind {
         Kind::NoMemory => refusal,
         kind => Refusal::new(Kind::FilterLost, 0).with_detail(format_args!(
