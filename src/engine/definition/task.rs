@@ -9,6 +9,9 @@ use crate::sys::has_cgroups;
 /// so many arguments.
 pub const CGROUP: u8 = u8::MAX;
 
+/// Takes the place of an argument's index for the pid of the task's process.
+pub const TGID: u8 = u8::MAX - 1;
+
 /// A number of the current task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskNumber {

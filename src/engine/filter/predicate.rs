@@ -8,7 +8,7 @@ use super::cpus;
 use super::names::KnownNumber;
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
-use crate::engine::definition::task::{CGROUP, NO_CGROUPS};
+use crate::engine::definition::task::{CGROUP, NO_CGROUPS, TGID};
 use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::Shown;
 use crate::engine::record::fields::no_field;
@@ -51,6 +51,14 @@ const CGROUP_ID: Operand = Operand::Argument {
     count: 1,
     width: 8,
     signed: false,
+};
+
+/// The pid of the task's process.
+const PROCESS: Operand = Operand::Argument {
+    index: TGID,
+    count: 1,
+    width: 4,
+    signed: true,
 };
 
 const CGROUP_PATH: Operand = Operand::Text {
@@ -358,6 +366,9 @@ impl Terms<'_> {
         }
         if let b"COMM" | b"comm" | b"common_comm" = name {
             return Some(Operand::Comm);
+        }
+        if name == b"common_tgid" {
+            return Some(PROCESS);
         }
         if let b"cgroup" | b"common_cgroup" = name {
             return has_cgroups().then_some(CGROUP_ID);

@@ -7,7 +7,7 @@ use core::num::NonZeroU64;
 use super::column::{ArrayElement, Fold, Key, KeySource, Modifier, Value, TEXT_WORDS};
 use super::value_shape::ValueShape;
 use super::value_shape::ValueSort;
-use crate::engine::definition::task::{CGROUP, NO_CGROUPS};
+use crate::engine::definition::task::{CGROUP, NO_CGROUPS, TGID};
 use crate::engine::language::lex::{self, Span};
 use crate::engine::language::types::{Shown, Type};
 use crate::engine::record::fields::no_field;
@@ -29,6 +29,13 @@ const CGROUP_PATH: KeySource = KeySource::Text {
     words: TEXT_WORDS,
 };
 
+/// The pid of the task's process.
+const PROCESS: KeySource = KeySource::Argument {
+    index: TGID,
+    width: 4,
+    signed: true,
+};
+
 /// Looks up `name`: first the words of histograms, then the event's own fields, then the common
 /// fields, as in the kernel.
 fn find(layout: &Layout, name: &[u8]) -> FoundField {
@@ -38,6 +45,7 @@ fn find(layout: &Layout, name: &[u8]) -> FoundField {
         b"common_ustacktrace" => return FoundField::Source(KeySource::UserStack),
         b"common_cpu" => return FoundField::Source(KeySource::Cpu),
         b"common_comm" => return FoundField::Source(KeySource::Comm),
+        b"common_tgid" => return FoundField::Source(PROCESS),
         b"common_cgroup" if has_cgroups() => return FoundField::Source(CGROUP_PATH),
         b"hitcount" => return FoundField::Source(KeySource::Hits),
         _ => {}

@@ -27,6 +27,7 @@ pub fn no_field(name: Span<'_>, kind: Kind, layout: &Layout, more: &[&str]) -> E
         fixed.for_each(|field| each(field.name.as_bytes()));
         each(b"common_cpu");
         each(b"common_comm");
+        each(b"common_tgid");
         each(b"common_cgroup");
         more.iter().for_each(|name| each(name.as_bytes()));
     })

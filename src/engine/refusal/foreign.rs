@@ -54,10 +54,7 @@ const TYPES: &[Row] = &[
 /// The fields of other tracers that each record has under another name.
 const FIELDS: &[Row] = &[
     ("pid tid PID TID", "common_pid"),
-    (
-        "tgid",
-        "common_pid, the thread, or $tgid in the definition, the process",
-    ),
+    ("tgid TGID process", "common_tgid"),
     (
         "duration elapsed latency took",
         "$duration in the definition of a return, or of a pair",

@@ -21,8 +21,8 @@ pub(in crate::engine) fn register<E: Env>(program: &Program, index: u8, env: &E)
     }
 }
 
-/// Returns element `n` of argument `index` as a number, without sign extension, or the id of the
-/// task's cgroup for [`task::CGROUP`]; `None` for text and unreadable values.
+/// Returns element `n` of argument `index` as a number, without sign extension, or a number
+/// of the task for [`task::CGROUP`] and [`task::TGID`]; `None` for text and unreadable values.
 ///
 /// Context: any.
 pub(in crate::engine) fn number<E: Env>(
@@ -32,7 +32,7 @@ pub(in crate::engine) fn number<E: Env>(
     env: &E,
 ) -> Option<u64> {
     let Some(op) = program.ops.get(usize::from(index)) else {
-        return (index == task::CGROUP).then(|| env.task(TaskNumber::Cgroup));
+        return of_task(index, env);
     };
     match *op {
         Op::Load(Load { reg, width, .. }) => Some(truncate(env.reg(reg), width)),
@@ -76,6 +76,17 @@ pub(in crate::engine) fn number<E: Env>(
                 width,
             ))
         }
+    }
+}
+
+/// Returns the number of the current task that `index` stands for.
+#[inline(never)]
+#[link_section = ".kprobes.text"]
+fn of_task<E: Env>(index: u8, env: &E) -> Option<u64> {
+    match index {
+        task::CGROUP => Some(env.task(TaskNumber::Cgroup)),
+        task::TGID => Some(env.task(TaskNumber::Process)),
+        _ => None,
     }
 }
 
