@@ -18,6 +18,7 @@ mod cpus;
 mod eval;
 mod gate;
 mod names;
+mod network;
 mod operators;
 mod parse;
 mod predicate;

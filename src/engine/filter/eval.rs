@@ -111,7 +111,7 @@ impl Filter {
                 })
             }),
             Operand::Bytes { index, count } => {
-                let Test::Bytes { start, not } = term.test else {
+                let Test::Bytes { start, bits, not } = term.test else {
                     return false;
                 };
                 let pattern = self.patterns.get(usize::from(start)..).unwrap_or(&[]);
@@ -119,7 +119,11 @@ impl Filter {
                 let mut is_same = true;
                 let is_read = wanted.all(|(&byte, n)| {
                     exec::number(program, index, n, env).is_some_and(|value| {
-                        is_same &= value == u64::from(byte);
+                        // The bits of this byte that count, the highest first.
+                        let used = bits.saturating_sub(n.saturating_mul(8)).min(8);
+                        let unused = 8u32.saturating_sub(used.into());
+                        let differs = (value ^ u64::from(byte)).wrapping_shr(unused);
+                        is_same &= differs == 0;
                         true
                     })
                 });

@@ -6,6 +6,7 @@ use super::arithmetic::Arithmetic;
 use super::constant::{as_number, with_unit};
 use super::cpus;
 use super::names::KnownNumber;
+use super::network::{network, with_prefix};
 use super::operators::{arithmetic, enclosed, is_name, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::definition::task::{CGROUP, NO_CGROUPS, TGID};
@@ -238,9 +239,16 @@ impl Terms<'_> {
         };
         let (number, signed) = match shown {
             Some(Shown::Ip4) if word.find(b'.').is_some() => {
-                let Some(address) = address::parse_ip4(word.bytes) else {
-                    return bad("10.0.0.1");
+                let Some((address, prefix)) = with_prefix(word.bytes, 32) else {
+                    return bad("10.0.0.1, or 10.0.0.0/8 for all that begin so");
                 };
+                let Some(address) = address::parse_ip4(address) else {
+                    return bad("10.0.0.1, or 10.0.0.0/8 for all that begin so");
+                };
+                if prefix < 32 {
+                    let test = network(address, prefix, relation, operator)?;
+                    return Ok(Some((test, rest)));
+                }
                 (u64::from(address), false)
             }
             Some(Shown::Errno) => {
@@ -251,17 +259,19 @@ impl Terms<'_> {
                 (number.wrapping_neg(), true)
             }
             Some(Shown::Ip6) => {
-                let Some(address) = address::parse_ip6(word.bytes) else {
-                    return bad("fe80::1");
+                let network = with_prefix(word.bytes, 128);
+                let parsed = network.and_then(|(text, _)| address::parse_ip6(text));
+                let (Some((_, bits)), Some(address)) = (network, parsed) else {
+                    return bad("fe80::1, or fe80::/10 for all that begin so");
                 };
-                let test = self.bytes(operand, relation, operator, &address)?;
+                let test = self.bytes(operand, relation, operator, (&address, bits))?;
                 return Ok(Some((test, rest)));
             }
             Some(Shown::Mac) => {
                 let Some(address) = address::parse_mac(word.bytes) else {
                     return bad("02:00:5e:10:00:01");
                 };
-                let test = self.bytes(operand, relation, operator, &address)?;
+                let test = self.bytes(operand, relation, operator, (&address, 48))?;
                 return Ok(Some((test, rest)));
             }
             Some(Shown::Structure) => {
@@ -282,17 +292,19 @@ impl Terms<'_> {
         Ok(Some((test, rest)))
     }
 
-    /// Returns the test of `FIELD ==|!= ADDRESS`.
+    /// Returns the test of `FIELD ==|!= ADDRESS`, of which the first `bits` bits are compared. With
+    /// fewer than all, `&` is `==`.
     fn bytes(
         &mut self,
         operand: Operand,
         relation: Option<Relation>,
         operator: Span<'_>,
-        address: &[u8],
+        (address, bits): (&[u8], u8),
     ) -> Result<Test, Error> {
         let not = match (operand, relation) {
             (Operand::Bytes { .. }, Some(Relation::Equal)) => false,
             (Operand::Bytes { .. }, Some(Relation::NotEqual)) => true,
+            (Operand::Bytes { count: 16, .. }, Some(Relation::Bits)) if bits < 128 => false,
             _ => {
                 return Err(operator
                     .error(Kind::FiltIllegalFieldOp)
@@ -302,7 +314,7 @@ impl Terms<'_> {
         // CAST: the filter is shorter than 4 KiB, and an address takes twice its text at most.
         let start = self.patterns.len() as u16;
         self.patterns.extend_from_slice(address)?;
-        Ok(Test::Bytes { start, not })
+        Ok(Test::Bytes { start, bits, not })
     }
 
     /// Parses `FIELD OP FIELD[+|-NUMBER]`.

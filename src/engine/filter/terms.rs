@@ -184,8 +184,8 @@ pub(super) enum Test {
         start: u16,
         len: u16,
     },
-    /// Equality with the bytes of the pattern from `start`.
-    Bytes { start: u16, not: bool },
+    /// Equality of the first `bits` bits with those of the pattern from `start`.
+    Bytes { start: u16, bits: u8, not: bool },
     /// Match with the pattern of `len` bytes from `start`.
     Text {
         start: u16,

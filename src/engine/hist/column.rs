@@ -269,6 +269,12 @@ pub enum Modifier {
     SignedBuckets(NonZeroU64),
     /// As the name of an error, or as a number with its sign.
     Errno,
+    /// As an IPv4 address.
+    Ip4,
+    /// As an IPv6 address, an array of bytes.
+    Ip6,
+    /// As a MAC address, an array of bytes.
+    Mac,
     /// As a name of an enumeration, see [`Key::names`].
     Enum,
     /// A time in microseconds.
@@ -313,7 +319,8 @@ impl Modifier {
     /// Returns the name in a trigger, without the size of a [bucket](Modifier::bucket).
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
-            Self::None => return None,
+            // The type of the field tells.
+            Self::None | Self::Ip4 | Self::Ip6 | Self::Mac => return None,
             Self::Hex => "hex",
             Self::Sym => "sym",
             Self::SymOffset => "sym-offset",

@@ -116,7 +116,7 @@ fn nothing(name: Span<'_>, layout: &Layout) -> Error {
 fn element(base: Type) -> Option<ArrayElement> {
     match base.shown() {
         Shown::Char => Some(ArrayElement::Char),
-        Shown::Text | Shown::Ip6 | Shown::Mac => None,
+        Shown::Text => None,
         _ if base.is_text() => None,
         _ => ArrayElement::number(base.size(), base.is_signed()),
     }
@@ -312,14 +312,17 @@ impl Key {
     }
 }
 
-/// Returns how a key from `source` is shown by its type: by name.
+/// Returns how a key from `source` is shown by its type: an address, or a name.
 fn of_type(source: KeySource, layout: &Layout) -> Modifier {
-    let KeySource::Argument { index, .. } = source else {
+    let (KeySource::Argument { index, .. } | KeySource::Array { index, .. }) = source else {
         return Modifier::None;
     };
     let field = layout.fields.get(usize::from(index));
-    match field.map(|field| field.base.shown()) {
-        Some(Shown::Enum) if layout.value_names_of(index).is_some() => Modifier::Enum,
+    match field.map(|field| (field.base.shown(), source)) {
+        Some((Shown::Enum, _)) if layout.value_names_of(index).is_some() => Modifier::Enum,
+        Some((Shown::Ip4, KeySource::Argument { .. })) => Modifier::Ip4,
+        Some((Shown::Ip6, KeySource::Array { .. })) => Modifier::Ip6,
+        Some((Shown::Mac, KeySource::Array { .. })) => Modifier::Mac,
         _ => Modifier::None,
     }
 }

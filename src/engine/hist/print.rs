@@ -17,6 +17,7 @@ use super::source::extend;
 use super::stop::Stop;
 use super::update::Histogram;
 use crate::engine::print::put_enum_number;
+use crate::engine::util::address;
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
 use crate::engine::util::text::{Appender, OneLine};
@@ -214,6 +215,9 @@ impl<H: Deref<Target = Histogram>> Snapshot<H> {
                     let (_, signed) = key.source.shape();
                     match (of, key.modifier) {
                         (ArrayElement::Char, _) => write_chars(out, words)?,
+                        (_, modifier @ (Modifier::Ip6 | Modifier::Mac)) => {
+                            write_address(out, words, modifier == Modifier::Ip6)?;
+                        }
                         (_, Modifier::Hex) => write_elements(out, words, (true, false))?,
                         _ => write_elements(out, words, (false, signed))?,
                     }
@@ -353,6 +357,25 @@ fn write_chars(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
     pad(out, length, 50)
 }
 
+/// Writes the bytes of an address, IPv6 or MAC, as `trace` shows it.
+fn write_address(out: &mut dyn Write, words: Words<'_>, is_ip6: bool) -> fmt::Result {
+    let mut bytes = [0u8; address::IP6_LEN];
+    let length = if is_ip6 {
+        address::IP6_LEN
+    } else {
+        address::MAC_LEN
+    };
+    for (byte, word) in bytes.iter_mut().zip(words.iter()) {
+        // CAST: an element has one byte.
+        *byte = word as u8;
+    }
+    let bytes = bytes.get(..length).unwrap_or_default();
+    write_name(out, 39, |buf| match is_ip6 {
+        true => address::put_ip6(buf, bytes),
+        false => address::put_mac(buf, bytes),
+    })
+}
+
 /// Writes the elements of an array like `trace`: in hexadecimal, or signed.
 fn write_elements(
     out: &mut dyn Write,
@@ -454,6 +477,8 @@ fn write_number(
                 None => write!(out, "{number:10}"),
             }
         }
+        // CAST: the number has 32 bits.
+        Modifier::Ip4 => write_name(out, 15, |buf| address::put_ip4(buf, number as u32)),
         Modifier::Enum => write_name(out, 10, |buf| {
             if let Some(shape) = &key.names {
                 put_enum_number(buf, shape, number);
@@ -463,7 +488,12 @@ fn write_number(
             let last = number.saturating_add(size.get().wrapping_sub(1));
             write!(out, "~ {number}-{last}")
         }
-        Modifier::None | Modifier::Usecs | Modifier::Percent | Modifier::Graph => match is_signed {
+        Modifier::None
+        | Modifier::Usecs
+        | Modifier::Percent
+        | Modifier::Graph
+        | Modifier::Ip6
+        | Modifier::Mac => match is_signed {
             true => write!(out, "{signed:10}"),
             false => write!(out, "{number:10}"),
         },

@@ -29,7 +29,7 @@ impl Values for Hit {
     }
 
     fn element(&self, _index: u8, n: u8) -> u64 {
-        self.1 >> (8 * n)
+        self.1.checked_shr(8 * u32::from(n)).unwrap_or(0)
     }
 
     fn text(&self, _index: u8, out: &mut [u8; TEXT_ROOM]) -> Option<usize> {
@@ -97,7 +97,7 @@ impl KeyNames for Kallsyms {
 fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
     let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string \
         bytes=+0(%di):u8[3] signed=+0(%di):s8[3] chars=+0(%di):char[3] \
-        one=+0(%di):u8[1]";
+        one=+0(%di):u8[1] ip=%ax:ip4 six=+0(%di):ip6 mac=+0(%di):mac";
     let (_, program) = compile(event, &mut Kernel::default()).unwrap();
     let span = Span {
         bytes: trigger.as_bytes(),
@@ -331,6 +331,43 @@ fn every_modifier_of_a_value() {
     );
     let found = entries("keys=common_pid:vals=hitcount.percent:nohitcount", HITS);
     assert_eq!(found[1], "{ common_pid:          7 }  hitcount (%):  75.00");
+}
+
+#[test]
+fn addresses_are_keys() {
+    let hits = [
+        Hit(1, 0x0a00_00fe, "x"),
+        Hit(1, 0x0a00_00fe, "x"),
+        Hit(1, 0x80fe, "x"),
+    ];
+    let pad = |text: &str, width: usize| format!("{text:<width$}");
+    let six = |text| format!("{{ six: {} }}", pad(text, 39));
+    assert_eq!(
+        entries("keys=six:sort=six", &hits),
+        [
+            six("fe00:a::") + " hitcount:          2",
+            six("fe80::") + " hitcount:          1"
+        ]
+    );
+    assert_eq!(
+        entries("keys=ip:sort=ip", &hits),
+        [
+            format!("{{ ip: {} }} hitcount:          1", pad("0.0.128.254", 15)),
+            format!("{{ ip: {} }} hitcount:          2", pad("10.0.0.254", 15)),
+        ]
+    );
+    assert_eq!(
+        entries("keys=mac", &hits[2..]),
+        [format!(
+            "{{ mac: {} }} hitcount:          1",
+            pad("fe:80:00:00:00:00", 39)
+        )]
+    );
+    // As a number, and as bytes.
+    assert_eq!(
+        entries("keys=ip.hex", &hits[2..]),
+        ["{ ip: 80fe } hitcount:          1"]
+    );
 }
 
 #[test]
