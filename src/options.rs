@@ -54,11 +54,13 @@ pub(crate) enum Flag {
     HashPtr,
     /// The stack of the kernel is recorded behind each event.
     StackTrace,
+    /// Durations and sizes are printed with units. The kernel has no such option.
+    Units,
 }
 
 impl Flag {
     /// All options, in the order in which the kernel shows them.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::PrintParent,
         Self::SymOffset,
         Self::SymAddr,
@@ -80,6 +82,7 @@ impl Flag {
         Self::PauseOnTrace,
         Self::HashPtr,
         Self::StackTrace,
+        Self::Units,
     ];
 
     /// Returns the kernel's name of the option.
@@ -106,6 +109,7 @@ impl Flag {
             Self::PauseOnTrace => c"pause-on-trace",
             Self::HashPtr => c"hash-ptr",
             Self::StackTrace => c"stacktrace",
+            Self::Units => c"units",
         }
     }
 
@@ -138,6 +142,7 @@ impl Flag {
                 | Self::PauseOnTrace
                 | Self::HashPtr
                 | Self::StackTrace
+                | Self::Units
         )
     }
 

@@ -218,6 +218,7 @@ impl<R: Renderer> Printer<R> {
         self.names.with_addresses = instance.options.has(Flag::SymAddr);
         self.names.with_offsets = instance.options.has(Flag::SymOffset);
         self.names.with_types = instance.options.has(Flag::Verbose);
+        self.names.with_units = instance.options.has(Flag::Units);
         let is_former = |address| former_code.in_record(at, address);
         let mut names = self.names.with(&is_former);
         match form {
@@ -282,6 +283,8 @@ pub(crate) struct KernelNames {
     with_offsets: bool,
     /// Whether the option `verbose` is on.
     with_types: bool,
+    /// Whether the option `units` is on.
+    with_units: bool,
     recent: Memo<Recent, 16>,
 }
 
@@ -299,6 +302,7 @@ impl KernelNames {
             with_addresses: false,
             with_offsets: false,
             with_types: false,
+            with_units: false,
             recent: Memo::new(),
         }
     }
@@ -397,6 +401,10 @@ impl SymbolNames for NamesThen<'_> {
 
     fn shows_types(&self) -> bool {
         self.kernel.with_types
+    }
+
+    fn shows_units(&self) -> bool {
+        self.kernel.with_units
     }
 
     fn is_return_trampoline(&mut self, address: u64) -> bool {

@@ -75,7 +75,7 @@ another, and the same arguments, appends its probe to that event.
 	args (b): the same of the second event, $begin.<field> of the first, $duration;
 	          task, stack and flags are the second event's
 	type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
-	      be16/32/64, ip4, ip6, mac, errno, enum, struct, changes, path,
+	      be16/32/64, ip4, ip6, mac, errno, enum, ns, size, struct, changes, path,
 	      symstr, %pd/%pD, ustring, b<bit-width>@<bit-offset>/<container-size>,
 	      <type>\\[<array-size>\\], string[*], ustring[*]
 Synthetic events, which actions of triggers make:

@@ -15,3 +15,4 @@ pub mod sort;
 pub mod steps;
 pub mod text;
 pub mod tgids;
+pub mod units;

@@ -70,6 +70,10 @@ pub enum Shown {
     Errno,
     /// As a name of an enumeration, or the names of its bits; others as signed numbers.
     Enum,
+    /// As a duration in nanoseconds: a number, or with a unit if the option `units` is on.
+    Duration,
+    /// As a number of bytes, in the same way.
+    Size,
     /// As an IPv4 address.
     Ip4,
     /// As an IPv6 address.
@@ -154,6 +158,8 @@ const ROWS: &[TypeRow] = &[
     TypeRow::value("char", (1, Shown::Char), "u8", "'%c'"),
     TypeRow::value("symbol", (8, Shown::Symbol), "u64", "%pS"),
     TypeRow::value("errno", (4, Shown::Errno), "s32", "%d"),
+    TypeRow::value("ns", (8, Shown::Duration), "u64", "%Lu"),
+    TypeRow::value("size", (8, Shown::Size), "u64", "%Lu"),
     // The enumeration's size decides which.
     TypeRow::value("enum", (4, Shown::Enum), "s32", "%d"),
     TypeRow::value("enum", (1, Shown::Enum), "s8", "%d"),
@@ -267,6 +273,9 @@ impl Type {
 
     /// An unsigned number of 64 bits.
     pub const U64: Type = Type(row("u64").unwrap()); // PANIC: in the compiler
+
+    /// A duration in nanoseconds.
+    pub const NANOSECONDS: Type = Type(row("ns").unwrap()); // PANIC: in the compiler
 
     /// A structure before and after a call.
     pub const CHANGES: Type = Type(row("changes").unwrap()); // PANIC: in the compiler

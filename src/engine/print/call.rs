@@ -2,11 +2,14 @@
 
 //! Records of system calls as event text, in the wording of the 7.3 kernel for events that it has.
 
+use core::fmt::Write;
+
 use super::render::ShownEvent;
 use super::walk::{self, word, Elements, PrintedValue, PrintedValues};
 use crate::engine::record::{Field, Layout, OpenFlag, ShownMemory, Signature};
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::units::Duration;
 
 /// The bit of `flags` with which `openat` creates a file, which then has a mode.
 const O_CREAT: u32 = 0o100;
@@ -59,11 +62,13 @@ pub(super) fn put_enter(
 
 /// Adds the text of a whole call, `NAME(ARGUMENT: VALUE, ...) = VALUE, DURATION ns`, without a line
 /// feed. A call that does not return has no value; a call whose entry was not seen has no duration.
+/// `with_units` as of the option `units`.
 pub(super) fn put_whole(
     buf: &mut SeqBuf<'_>,
     event: ShownEvent<'_>,
     call: &Signature,
     record: &[u8],
+    with_units: bool,
 ) {
     let layout = event.layout;
     buf.bytes(event.name);
@@ -105,6 +110,8 @@ pub(super) fn put_whole(
     put_result(buf, word(layout, record, result) as i64);
     match word(layout, record, duration) {
         0 => {}
+        // The buffer notes an overflow.
+        nanoseconds if with_units => drop(write!(buf, ", {}", Duration(nanoseconds, " "))),
         nanoseconds => {
             buf.text(b", ");
             buf.decimal(nanoseconds);

@@ -356,7 +356,10 @@ fn put_value(
             *seen |= FAULT;
             buf.text(b"null");
         }
-        PrintedValue::Unsigned(value) | PrintedValue::Hex(value) => buf.decimal(value),
+        PrintedValue::Unsigned(value)
+        | PrintedValue::Hex(value)
+        | PrintedValue::Duration(value)
+        | PrintedValue::Size(value) => buf.decimal(value),
         PrintedValue::Signed(value) | PrintedValue::Errno(value) => buf.signed(value),
         PrintedValue::Text(text, is_whole) => {
             if !is_whole {
@@ -398,6 +401,8 @@ fn put_other(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &mut dyn Sy
         | PrintedValue::Unsigned(_)
         | PrintedValue::Signed(_)
         | PrintedValue::Hex(_)
+        | PrintedValue::Duration(_)
+        | PrintedValue::Size(_)
         | PrintedValue::Errno(_)
         | PrintedValue::Text(..) => {}
     }

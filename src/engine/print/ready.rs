@@ -448,6 +448,8 @@ impl<'a> Expressions<'a> {
         match value {
             PrintedValue::Unsigned(number)
             | PrintedValue::Hex(number)
+            | PrintedValue::Duration(number)
+            | PrintedValue::Size(number)
             | PrintedValue::Symbol(number) => CValue::Number(number),
             // CAST: The same bits.
             PrintedValue::Signed(number) | PrintedValue::Errno(number) => {

@@ -28,6 +28,11 @@ pub trait SymbolNames {
         false
     }
 
+    /// Returns whether durations and sizes have units (option `units`).
+    fn shows_units(&self) -> bool {
+        false
+    }
+
     /// Returns whether `address` is a return trampoline. It is recorded as the return address if
     /// another return probe follows the same call; then the caller is unknown.
     fn is_return_trampoline(&mut self, _address: u64) -> bool {

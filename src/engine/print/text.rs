@@ -122,7 +122,7 @@ impl TextLines {
                 return buf.byte(b'\n');
             }
             PrintedHead::Call(call) => {
-                call::put_whole(buf, event, call, record);
+                call::put_whole(buf, event, call, record, symbols.shows_units());
                 return buf.byte(b'\n');
             }
             PrintedHead::Ready(shape) => {

@@ -2,6 +2,8 @@
 
 //! Values as text.
 
+use core::fmt::Write;
+
 use super::changes;
 use super::render::SymbolNames;
 use super::shape;
@@ -10,6 +12,7 @@ use crate::engine::language::types::Type;
 use crate::engine::util::address;
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
+use crate::engine::util::units::{Duration, Size};
 
 /// Adds `{VALUE,...}`.
 #[inline(never)]
@@ -39,6 +42,22 @@ fn put_errno(buf: &mut SeqBuf<'_>, value: i64) {
     }
 }
 
+/// Adds a duration or a size, with its unit if the option `units` is on.
+#[inline(never)]
+fn put_unit(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &dyn SymbolNames) {
+    let with_units = symbols.shows_units();
+    // The buffer notes an overflow.
+    let _ = match value {
+        PrintedValue::Duration(value) if with_units => write!(buf, "{}", Duration(value, "")),
+        PrintedValue::Size(value) if with_units => write!(buf, "{}", Size(value)),
+        PrintedValue::Duration(value) | PrintedValue::Size(value) => {
+            buf.decimal(value);
+            Ok(())
+        }
+        _ => Ok(()),
+    };
+}
+
 /// Adds a value. Inlined together with the walk, so that the value stays in registers.
 #[inline(always)]
 pub(super) fn put_value(
@@ -61,6 +80,7 @@ pub(super) fn put_value(
         }
         PrintedValue::Symbol(address) => symbols.symbolize(address, true, buf),
         PrintedValue::Errno(value) => put_errno(buf, value),
+        PrintedValue::Duration(_) | PrintedValue::Size(_) => put_unit(buf, value, symbols),
         PrintedValue::Ip4(address) => address::put_ip4(buf, address),
         PrintedValue::Ip6(address) => address::put_ip6(buf, address),
         PrintedValue::Mac(address) => address::put_mac(buf, address),

@@ -70,6 +70,10 @@ pub enum PrintedValue<'a> {
     Text(&'a [u8], bool),
     /// A number that is printed as the name of an error.
     Errno(i64),
+    /// A duration in nanoseconds.
+    Duration(u64),
+    /// A number of bytes.
+    Size(u64),
     /// An IPv4 address.
     Ip4(u32),
     /// The bytes of an IPv6 address.
@@ -328,7 +332,12 @@ pub fn copied<'a>(
 /// Returns the bits of a number, 0 for a fault.
 pub fn word(layout: &Layout, record: &[u8], field: &Field) -> u64 {
     match value(layout, record, field) {
-        PrintedValues::One(PrintedValue::Hex(value) | PrintedValue::Unsigned(value)) => value,
+        PrintedValues::One(
+            PrintedValue::Hex(value)
+            | PrintedValue::Unsigned(value)
+            | PrintedValue::Duration(value)
+            | PrintedValue::Size(value),
+        ) => value,
         // CAST: The same bits.
         PrintedValues::One(PrintedValue::Signed(value)) => value as u64,
         _ => 0,
@@ -409,6 +418,8 @@ pub(super) fn of_number<'a>(base: Type, value: u64) -> PrintedValue<'a> {
         Shown::Hex => PrintedValue::Hex(value),
         Shown::Signed | Shown::Enum => PrintedValue::Signed(extend(value, size)),
         Shown::Errno => PrintedValue::Errno(extend(value, size)),
+        Shown::Duration => PrintedValue::Duration(value),
+        Shown::Size => PrintedValue::Size(value),
         // CAST: four bytes were read.
         Shown::Ip4 => PrintedValue::Ip4(value as u32),
         // CAST: one byte was read.

@@ -74,7 +74,7 @@ fn shown(value: &Value, shown: Shown, is_whole: bool) -> String {
     let unsigned = || value.as_u64().unwrap_or_else(|| panic!("{value}"));
     let signed = || value.as_i64().unwrap_or_else(|| panic!("{value}"));
     match shown {
-        Shown::Unsigned => unsigned().to_string(),
+        Shown::Unsigned | Shown::Duration | Shown::Size => unsigned().to_string(),
         Shown::Hex => format!("{:#x}", unsigned()),
         Shown::Signed => signed().to_string(),
         Shown::Errno => match errno::name(signed()).filter(|name| !name.is_empty()) {

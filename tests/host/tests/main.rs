@@ -30,6 +30,7 @@ mod lang_path;
 mod lang_syscalls;
 mod lang_text;
 mod lang_trigger;
+mod lang_units;
 mod lang_whole;
 mod numbers;
 mod pairs;

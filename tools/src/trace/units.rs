@@ -2,6 +2,8 @@
 
 //! Numbers with units: durations in nanoseconds, sizes in bytes, of which 1 K is 1024.
 
+use ferroprobe_engine::engine::util::units;
+
 /// The units of durations, in nanoseconds.
 const DURATIONS: [(&str, u64); 7] = [
     ("ns", 1),
@@ -56,38 +58,12 @@ pub fn number(text: &str) -> Option<u64> {
 
 /// A duration for people: three or four digits and a unit.
 pub fn duration(nanoseconds: u64) -> String {
-    match nanoseconds {
-        0..1_000 => format!("{nanoseconds} ns"),
-        1_000..1_000_000 => scaled(nanoseconds, 1_000, "us"),
-        1_000_000..1_000_000_000 => scaled(nanoseconds, 1_000_000, "ms"),
-        _ => scaled(nanoseconds, 1_000_000_000, "s"),
-    }
+    units::Duration(nanoseconds, " ").to_string()
 }
 
 /// A size for people. Below 10 K it is exact, and has no unit.
 pub fn size(bytes: u64) -> String {
-    if bytes < 10 << 10 {
-        return bytes.to_string();
-    }
-    let unit = SIZES.iter().rev().find(|(_, factor)| *factor <= bytes);
-    let (unit, factor) = unit.unwrap_or(&SIZES[0]);
-    if bytes % factor == 0 {
-        return format!("{}{unit}", bytes / factor);
-    }
-    let tenths = u128::from(bytes) * 10 / u128::from(*factor);
-    format!("{}.{}{unit}", tenths / 10, tenths % 10)
-}
-
-/// `value` in `unit`, which is `factor`, with three digits at least and no digit more than there is.
-fn scaled(value: u64, factor: u64, unit: &str) -> String {
-    let whole = value / factor;
-    let thousandths = value % factor / (factor / 1_000);
-    match whole {
-        0..10 => format!("{whole}.{thousandths:03} {unit}"),
-        10..100 => format!("{whole}.{:02} {unit}", thousandths / 10),
-        100..1_000 => format!("{whole}.{} {unit}", thousandths / 100),
-        _ => format!("{whole} {unit}"),
-    }
+    units::Size(bytes).to_string()
 }
 
 #[cfg(test)]

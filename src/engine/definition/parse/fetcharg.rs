@@ -40,7 +40,8 @@ pub(super) fn default_type(text: &[u8], kind: ProbeKind) -> Type {
         return own.base;
     }
     match text {
-        DURATION | NSECS => Type::U64,
+        DURATION => Type::NANOSECONDS,
+        NSECS => Type::U64,
         _ if is_constant_text(text) => Type::STRING,
         _ => TaskNumber::of_variable(text).map_or(Type::DEFAULT, TaskNumber::base),
     }

@@ -109,7 +109,8 @@ static void defaults(const char *instance)
 		"trace_options", "nolatency-format", "trace_options", "noraw", "trace_options", "nohex",
 		"trace_options", "nobin", "trace_options", "nofields", "trace_options", "noverbose",
 		"trace_options", "irq-info", "trace_options", "markers", "trace_options", "nopause-on-trace",
-		"trace_options", "noevent-fork", "buffer_subbuf_size_kb", "4", "buffer_size_kb", "512",
+		"trace_options", "noevent-fork", "trace_options", "nounits", "buffer_subbuf_size_kb", "4",
+		"buffer_size_kb", "512",
 		"snapshot", "0", "events/enable", "0",
 	};
 	char path[PATH];
