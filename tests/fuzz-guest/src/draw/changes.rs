@@ -34,6 +34,8 @@ const OPTIONS: &[&str] = &[
     "noevent-fork",
     "annotate",
     "noannotate",
+    "units",
+    "nounits",
 ];
 
 impl Draw {

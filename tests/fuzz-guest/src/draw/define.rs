@@ -77,7 +77,7 @@ const POINTS: &[&str] = &[
 /// Types of values that a constant can have.
 const TYPES: &[&str] = &[
     "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "x8", "x16", "x32", "x64", "be16",
-    "be32", "be64",
+    "be32", "be64", "ns", "size",
 ];
 
 impl Draw {
@@ -330,6 +330,10 @@ impl Draw {
         }
         if self.one_in(6) {
             arguments.push("y=@jiffies:symstr".to_string());
+        }
+        if self.one_in(6) {
+            arguments.push("why=((struct module *)@modules)->state:enum".to_string());
+            arguments.push("six=@linux_proc_banner:ip6".to_string());
         }
         (event, format!(" {}", arguments.join(" ")))
     }

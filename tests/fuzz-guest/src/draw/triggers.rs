@@ -93,17 +93,38 @@ impl Draw {
     pub(super) fn filter(&mut self, event: &Event) -> String {
         let number = event.numbers.choose(&mut self.rng).cloned();
         let field = number.unwrap_or_else(|| "common_pid".to_string());
-        match (self.below(8), &event.text) {
+        match (self.below(9), &event.text) {
             (0, Some(text)) => format!("{text} == \"fprun\""),
             (1, Some(text)) => format!("{text} ~ \"*a*f*p*\""),
             (2, _) => "common_pid > 0".to_string(),
             (3, _) => format!("{field} < 500 || {field} & 3"),
             (4, _) => "CPU & CPUS{0-1}".to_string(),
+            (5, _) => self.named_filter(&field),
             // Numbers are mostly constants below 1000.
             _ => {
                 let sign = self.pick(&["==", "!=", "<", "<=", ">", ">=", "&"]);
                 format!("{field} {sign} {}", self.below(1000))
             }
+        }
+    }
+
+    /// A filter with names in the place of numbers: of the kernel's types, which are looked up, of
+    /// errors, flags and signals, and of none.
+    fn named_filter(&mut self, field: &str) -> String {
+        let name = self.pick(&[
+            "PIDTYPE_TGID",
+            "TCP_CLOSE",
+            "SKB_DROP_REASON_NO_SOCKET",
+            "-ENOENT",
+            "O_CREAT",
+            "SIGCHLD",
+            "NO_SUCH_NAME",
+        ]);
+        let field = self.pick(&[field, "common_tgid"]).to_string();
+        match self.below(3) {
+            0 => format!("{field} != {name}"),
+            1 => format!("{field} == {name} || common_tgid > 0"),
+            _ => format!("({field} & 0xff) != {name}"),
         }
     }
 
@@ -113,10 +134,12 @@ impl Draw {
             let number = event.numbers.choose(&mut draw.rng).cloned();
             number.unwrap_or_else(|| "common_pid".to_string())
         };
-        let mut keys = vec![match (self.below(6), &event.text) {
+        let mut keys = vec![match (self.below(8), &event.text) {
             (0..=2, Some(text)) => text.clone(),
             (3, _) => "common_stacktrace".to_string(),
             (4, _) => "common_pid".to_string(),
+            (5, _) => "common_tgid".to_string(),
+            (6, _) => self.pick(&["why", "why.enum", "six"]).to_string(),
             _ => number(self),
         }];
         if self.one_in(4) {
