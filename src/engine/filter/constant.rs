@@ -66,6 +66,16 @@ pub(super) fn constant(word: &[u8], open_flag: &dyn Fn(&[u8]) -> Option<u32>) ->
 pub(super) fn as_number(error: Error, value: Span<'_>) -> Error {
     let is_in = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let word = value.take(value.find_by(|b| !is_in(b)).unwrap_or(value.bytes.len()));
+    let detail = match (word.bytes, value.bytes) {
+        (b"NULL" | b"nullptr", _) => "write 0 for NULL",
+        (b"", [b'$', ..]) => "the shell replaces $ only in a text in \" or without quotes",
+        (b"", [b'(' | b'{' | b'[', ..]) => "one value stands here: join what each needs with ||",
+        (b"", [b'*', ..]) => "a pattern follows ~ in quotes, such as comm ~ \"*cat*\"",
+        _ => "",
+    };
+    if !detail.is_empty() {
+        return error.with_detail(format_args!("{detail}"));
+    }
     match errno::number(word.bytes) {
         Some(number) => error.with_detail(format_args!(
             "write -{0} for the error {0}, or {number}",

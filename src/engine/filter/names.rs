@@ -104,6 +104,31 @@ impl Terms<'_> {
             KnownNumber::Nothing | KnownNumber::Several => None,
         }
     }
+
+    /// Returns the refusal of `text`, which begins with `name` where a field must be.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn not_a_field(&self, name: Span<'_>, text: Span<'_>) -> Error {
+        let error = name.error(Kind::FiltFieldNotFound);
+        let behind = text.skip(name.bytes.len());
+        match (name.bytes, behind.bytes) {
+            (b"if", _) => error.with_detail(format_args!("leave if out")),
+            (b"not", _) => {
+                error.with_detail(format_args!("not is written !, before a parenthesis"))
+            }
+            (b"", [b'/', ..]) => error.with_detail(format_args!("leave the slashes out")),
+            (b"", [b'$', ..]) => {
+                error.with_detail(format_args!("a field has no $: format lists the fields"))
+            }
+            ([_, ..], [b'(', ..]) => error.with_detail(format_args!(
+                "there are no functions: write FIELD OPERATOR VALUE, such as comm == \"cat\""
+            )),
+            ([_, ..], [b'-', b'>', ..] | [b'[', ..]) => error.with_detail(format_args!(
+                "name it in the definition, as an argument, and that in the filter"
+            )),
+            _ => self.no_operand(name),
+        }
+    }
 }
 
 /// Returns whether `word` may be the name of a number.

@@ -115,3 +115,27 @@ pub(super) fn enclosed(text: Span<'_>) -> Option<(Span<'_>, Span<'_>)> {
     let is_compared = relation(compared).is_some() && !compared.bytes.starts_with(b"&&");
     is_compared.then_some((inside, behind))
 }
+
+/// Returns the refusal of `text`, which begins with no operator.
+#[cold]
+#[inline(never)]
+pub(super) fn no_operator(text: Span<'_>) -> Error {
+    let error = text.error(Kind::FiltInvalidOp);
+    let end = text.find_by(|b| !is_name(b)).unwrap_or(text.bytes.len());
+    match (text.take(end).bytes, text.bytes) {
+        (_, [b'=', b'~', ..]) | (b"LIKE" | b"like" | b"matches", _) => {
+            error.with_detail(format_args!("a pattern follows ~, such as comm ~ \"cat*\""))
+        }
+        (_, [b'=', b'>', ..]) => error.with_detail(format_args!("write >=")),
+        (_, [b'=', b'<', ..]) => error.with_detail(format_args!("write <=")),
+        (_, [b'=', b'!', ..]) => error.with_detail(format_args!("write !=")),
+        (_, [b'=', ..]) | (b"is" | b"eq", _) => error.with_detail(format_args!("write ==")),
+        (b"in", _) => error.with_detail(format_args!(
+            "join what each value needs with ||, or name a range with >= and <="
+        )),
+        (b"and" | b"or" | b"", [] | [b'a' | b'o' | b'&' | b'|' | b')', ..]) => error.with_detail(
+            format_args!("compare it with a number: a field that is not 0 is written FIELD != 0"),
+        ),
+        _ => error,
+    }
+}

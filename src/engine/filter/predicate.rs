@@ -7,7 +7,7 @@ use super::constant::{as_number, with_unit};
 use super::cpus;
 use super::names::KnownNumber;
 use super::network::{network, with_prefix};
-use super::operators::{arithmetic, enclosed, is_name, relation, trim};
+use super::operators::{arithmetic, enclosed, is_name, no_operator, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};
 use crate::engine::definition::task::{CGROUP, NO_CGROUPS, TGID};
 use crate::engine::language::lex::{self, Span};
@@ -92,7 +92,7 @@ impl Terms<'_> {
         let (name, mut rest) = (text.take(end), text.skip(end));
         let mut operand = self
             .operand_named(name.bytes)
-            .ok_or_else(|| self.no_operand(name))?;
+            .ok_or_else(|| self.not_a_field(name, text))?;
         for (suffix, user) in [(&b".ustring"[..], true), (b".string", false)] {
             if let Some(behind) = rest.strip(suffix) {
                 let pointer = pointer(operand, user).filter(|_| operand != CGROUP_ID);
@@ -108,7 +108,7 @@ impl Terms<'_> {
                 return Ok((operand, test, rest));
             }
         }
-        let (relation, length) = relation(rest).ok_or(rest.error(Kind::FiltInvalidOp))?;
+        let (relation, length) = relation(rest).ok_or_else(|| no_operator(rest))?;
         let operator = rest;
         let value = trim(rest.skip(length));
         if operand == CGROUP_ID && matches!(value.first(), Some(b'\'' | b'"')) {
@@ -401,7 +401,7 @@ impl Terms<'_> {
     /// Returns the refusal of `name`, which is not a field.
     #[cold]
     #[inline(never)]
-    fn no_operand(&self, name: Span<'_>) -> Error {
+    pub(super) fn no_operand(&self, name: Span<'_>) -> Error {
         match name.bytes {
             b"cgroup" | b"common_cgroup" => name
                 .error(Kind::FiltFieldNotFound)

@@ -20,8 +20,28 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ("kretprobe kr retprobe", "r", ""),
     ("fentry kfunc function func", "f", ""),
     ("fexit kretfunc", "f", "%return"),
-    ("tracepoint rawtracepoint rt raw_tp trace", "t", ""),
+    (
+        "tracepoint rawtracepoint raw_tracepoint rawtp rt raw_tp trace",
+        "t",
+        "",
+    ),
 ];
+
+/// Words that begin what bpftrace runs without a probe, or probes of what is no code.
+const NO_PLACES: [&[u8]; 9] = [
+    b"interval",
+    b"profile",
+    b"BEGIN",
+    b"END",
+    b"software",
+    b"hardware",
+    b"watchpoint",
+    b"iter",
+    b"self",
+];
+
+/// Words of commands that delete one event.
+const DELETIONS: [&[u8]; 6] = [b"delete", b"del", b"rm", b"remove", b"undefine", b"--del"];
 
 /// Words that mean to remove all events.
 const REMOVALS: [&[u8]; 6] = [b"reset", b"clear", b"none", b"stop", b"off", b"0"];
@@ -63,6 +83,15 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
         return error.with_detail(format_args!(
             "in uprobe_events it is {letter} {}",
             Plain(place.bytes)
+        ));
+    }
+    if DELETIONS.contains(&name) {
+        let event = place.map_or(&b"EVENT"[..], |event| event.bytes);
+        return error.with_detail(format_args!("write -:{} to delete", Plain(event)));
+    }
+    if NO_PLACES.contains(&name) {
+        return error.with_detail(format_args!(
+            "only code and tracepoints of the kernel can be probed"
         ));
     }
     let is_it = |words: &str| words.split(' ').any(|word| word.as_bytes() == name);
