@@ -279,6 +279,13 @@ pub fn store_at<const N: usize>(to: &mut [u8], at: usize, from: [u8; N]) -> bool
     true
 }
 
+/// Copies `from` to `to`, as many bytes as both have.
+pub fn copy_slice(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
 /// Moves the `length` bytes at `from` to the beginning of `bytes`; nothing if there are fewer.
 pub fn move_down(bytes: &mut [u8], from: usize, length: usize) {
     if from
