@@ -54,7 +54,7 @@ impl ProgramFile {
     /// Context: process, may sleep.
     pub fn open(path: &CStr) -> Result<Self> {
         // SAFETY: The path ends with a NUL.
-        let program = unsafe { extra::ferroprobe_program_open(path.as_ptr().cast()) };
+        let program = unsafe { extra::ferroprobe_program_open(path.as_char_ptr()) };
         let error = 0usize.wrapping_sub(program.addr());
         match NonNull::new(program) {
             // CAST: At most 4095.

@@ -28,8 +28,8 @@ use core::fmt::{self, Write};
 
 use crate::engine::refusal::error::Error;
 use crate::engine::refusal::excerpt::Excerpt;
+pub use constant::KnownNumber;
 pub use gate::Gate;
-pub use names::KnownNumber;
 pub use parse::MAX_LEN;
 pub use predicate::LookupFunctions;
 pub use terms::{Filter, Hit};

@@ -45,6 +45,9 @@ fn access_of(access: Access) -> Option<WatchedAccess> {
     }
 }
 
+/// An address, and the module of the data there.
+type WatchedPlace = (u64, Option<Vec<u8>>);
+
 /// Finds the data of `definition`, which is at `watched`: its address, and its module. Returns `None`
 /// if it is in a module that is not loaded.
 ///
@@ -58,7 +61,7 @@ pub(super) fn find(
     definition: &Definition,
     watched: &Watched,
     names: &mut Names,
-) -> Result<Option<(u64, Option<Vec<u8>>)>, Refusal> {
+) -> Result<Option<WatchedPlace>, Refusal> {
     let at = definition.place_at;
     if access_of(watched.access).is_none() {
         return Err(Refusal::new(Kind::NosupWatch, at).with_detail(format_args!(

@@ -7,6 +7,17 @@ use crate::engine::refusal::error::Error;
 use crate::engine::util::errno;
 use crate::engine::util::text::Plain;
 
+/// What the kernel's types know of the name of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownNumber {
+    /// No enumeration has it.
+    Nothing,
+    /// Its value.
+    One(i64),
+    /// Enumerations have it with different values.
+    Several,
+}
+
 /// Units with their sizes. Durations are recorded in nanoseconds, sizes in bytes.
 const UNITS: [(&str, u64); 9] = [
     ("ns", 1),

@@ -3,7 +3,7 @@
 //! Names in the place of numbers: the names of the field's enumeration, `reason == NO_SOCKET`, of
 //! errors, flags and signals, `ret == -ENOENT`, and of the kernel's other enumerations.
 
-use super::constant::constant;
+use super::constant::{constant, KnownNumber};
 use super::operators::is_name;
 use super::predicate::{compare, Terms, WrittenNumber};
 use super::terms::{Operand, Relation, Test};
@@ -17,17 +17,6 @@ use crate::engine::util::text::Plain;
 /// Maximum number of names of a filter that are looked up in the kernel's types. Each takes
 /// milliseconds.
 pub(super) const MAX_LOOKED_UP: u8 = 64;
-
-/// What the kernel's types know of the name of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownNumber {
-    /// No enumeration has it.
-    Nothing,
-    /// Its value.
-    One(i64),
-    /// Enumerations have it with different values.
-    Several,
-}
 
 impl Terms<'_> {
     /// Parses the value of `FIELD OP VALUE` if it is a name of the enumeration of `operand`, or of

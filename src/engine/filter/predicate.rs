@@ -3,9 +3,8 @@
 //! Parses one term of a filter: `FIELD OP VALUE`.
 
 use super::arithmetic::Arithmetic;
-use super::constant::{as_number, with_unit};
+use super::constant::{as_number, with_unit, KnownNumber};
 use super::cpus;
-use super::names::KnownNumber;
 use super::network::{network, with_prefix};
 use super::operators::{arithmetic, enclosed, is_name, no_operator, relation, trim};
 use super::terms::{Operand, Relation, Test, MAX_TEXT};

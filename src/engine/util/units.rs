@@ -51,12 +51,20 @@ impl fmt::Display for Size {
         let Some((unit, factor)) = unit.filter(|_| bytes >= 10 << 10) else {
             return write!(f, "{bytes}");
         };
-        let (whole, rest) = (bytes.wrapping_div(*factor), bytes.wrapping_rem(*factor));
+        let (whole, rest) = (
+            divided(bytes, *factor),
+            bytes.checked_rem(*factor).unwrap_or(0),
+        );
         if rest == 0 {
             return write!(f, "{whole}{unit}");
         }
         // A factor has at most 41 bits.
-        let tenths = rest.wrapping_mul(10).wrapping_div(*factor);
+        let tenths = divided(rest.wrapping_mul(10), *factor);
         write!(f, "{whole}.{tenths}{unit}")
     }
+}
+
+/// Returns how often `number` has `factor`, which is not 0.
+fn divided(number: u64, factor: u64) -> u64 {
+    number.checked_div(factor).unwrap_or(0)
 }

@@ -121,6 +121,18 @@ impl Write<'_> {
             layout.class = class;
         }
         check_kept(&definition, &program)?;
+        self.add_compiled(command, (definition, found), (program, layout))
+    }
+
+    /// Adds the probe of `definition` at `found`, whose arguments are compiled. It is no part of
+    /// [`Self::create`], as compiling them takes much stack.
+    #[inline(never)]
+    fn add_compiled(
+        &mut self,
+        command: &Command,
+        (definition, found): (Definition, Option<Found>),
+        (program, layout): (Box<Program>, Layout),
+    ) -> Result<(), Refusal> {
         if !memory::suffices(MEMORY) {
             return Err(Refusal::new(Kind::NoMemory, 0));
         }
