@@ -61,16 +61,15 @@ pub(super) struct ArgumentShape {
     pub(super) base: Type,
 }
 
-impl ArgumentShape {
-    /// Makes all reads those of user memory.
-    pub(super) fn read_user(&mut self) {
-        for link in self.links.iter_mut() {
-            if let Hop::Read { user, .. } = link {
-                *user = true;
-            }
+/// Makes the reads of `links` those of user memory. Returns the same of `store`.
+#[inline(never)]
+pub(super) fn of_user(links: &mut Vec<Hop>, store: Store) -> Store {
+    for link in links.iter_mut() {
+        if let Hop::Read { user, .. } = link {
+            *user = true;
         }
-        self.store = self.store.of_user();
     }
+    store.of_user()
 }
 
 pub(super) struct Compiler<'a, 'b> {

@@ -3,10 +3,10 @@
 //! Resolves the expression of an argument: the origin of the value, the reads that lead to the
 //! recorded value, and its type.
 
-use core::fmt;
+use core::{fmt, mem};
 
 use super::by_value::in_memory;
-use super::compile::{ArgumentShape, Compiler, MAX_LINKS};
+use super::compile::{of_user, ArgumentShape, Compiler, MAX_LINKS};
 use super::members::{LowBits, TypeWalk};
 use super::named::{add, named_type};
 use super::passed::{at_entry, low_bits, no_dot};
@@ -65,28 +65,23 @@ impl<'b> Compiler<'_, 'b> {
             Some(PathOf::Full) => self.full_path(arg, &mut walk)?,
             Some(of) => self.path(arg, of, &mut walk)?,
         }
-        self.settled(arg, walk)
+        self.settled(arg, &mut walk)
     }
 
     /// Returns the shape of an argument after its last step.
     #[inline(never)]
-    fn settled(&mut self, arg: &Argument, mut walk: TypeWalk<'b>) -> Result<ArgumentShape, Error> {
+    fn settled(&mut self, arg: &Argument, walk: &mut TypeWalk<'b>) -> Result<ArgumentShape, Error> {
         let whole = match walk.is_whole && walk.path.is_none() {
-            true => Some(self.whole(arg, &mut walk)?),
+            true => Some(self.whole(arg, walk)?),
             false => None,
         };
-        let (base, bits) = recorded_type(arg, &mut walk)?;
-        self.name_values(arg, &walk, base)?;
+        let (base, bits) = recorded_type(arg, walk)?;
+        self.name_values(arg, walk, base)?;
         if walk.links.len() > MAX_LINKS {
             return Err(Error::new(Kind::TooManyOps, arg.text_at));
         }
-        let TypeWalk {
-            origin,
-            mut links,
-            path: walk_path,
-            ..
-        } = walk;
-        let store = match walk_path {
+        let (origin, mut links) = (walk.origin, mem::take(&mut walk.links));
+        let store = match walk.path {
             Some(path) => path,
             None => store(arg, (base, whole), bits, origin, &mut links)
                 .map_err(|error| self.register_as_memory(arg, error))?,
@@ -109,16 +104,16 @@ impl<'b> Compiler<'_, 'b> {
             let refusal = Error::new(Kind::BadVar, arg.expression.source_at);
             return Err(refusal.with_detail(format_args!("{why}")));
         }
-        let mut shape = ArgumentShape {
+        let store = match self.kind.is_user {
+            true => of_user(&mut links, store),
+            false => store,
+        };
+        Ok(ArgumentShape {
             origin,
             links,
             store,
             base,
-        };
-        if self.kind.is_user {
-            shape.read_user();
-        }
-        Ok(shape)
+        })
     }
 
     /// Adds a remedy to `error`, the refusal of a text or an array, if the value is a register.

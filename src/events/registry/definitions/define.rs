@@ -130,7 +130,7 @@ impl Write<'_> {
     fn add_compiled(
         &mut self,
         command: &Command,
-        (definition, found): (Definition, Option<Found>),
+        (definition, found): (KBox<Definition>, Option<Found>),
         (program, layout): (Box<Program>, Layout),
     ) -> Result<(), Refusal> {
         if !memory::suffices(MEMORY) {
