@@ -447,6 +447,8 @@ pub enum Derived {
     Rwbs,
     /// The error number of a block status.
     BlockErrno,
+    /// The first sector of a request, 0 if it has none.
+    RequestSector,
 }
 
 impl Derived {
@@ -468,6 +470,7 @@ impl Derived {
         match self {
             Derived::TaskName | Derived::Rwbs => Type::STRING,
             Derived::SwitchState | Derived::Long => Type::S64,
+            Derived::RequestSector => Type::U64,
             Derived::InheritedPriority
             | Derived::PidNumber
             | Derived::SignalErrno

@@ -52,6 +52,14 @@ pub(in crate::engine) fn switch_state(preempted: u64, state: u64, exit_state: u6
         .map_or(0, |bit| 1u64.wrapping_shl(bit))
 }
 
+/// Returns the sector that is reported for a request: those that have none, as a flush, are at -1.
+pub(in crate::engine) fn request_sector(position: u64) -> u64 {
+    match position {
+        u64::MAX => 0,
+        _ => position,
+    }
+}
+
 pub(in crate::engine) fn block_errno(status: u64) -> i32 {
     match status {
         0 => 0,
@@ -114,7 +122,7 @@ pub(in crate::engine) fn rwbs(flags: u64) -> [u8; COMM_LEN] {
 
 #[cfg(test)]
 mod tests {
-    use super::{block_errno, rwbs, switch_state};
+    use super::{block_errno, request_sector, rwbs, switch_state};
 
     fn letters(flags: u64) -> String {
         let text = rwbs(flags);
@@ -157,5 +165,6 @@ mod tests {
             assert_eq!(switch_state(preempted, state, exit), told, "{state:#x}");
         }
         assert_eq!(block_errno(10), -5);
+        assert_eq!((request_sector(u64::MAX), request_sector(8)), (0, 8));
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::record::{Class, ReadyField, ReadyShape};
 shape! {
     BLK_ZONE_APPEND_UPDATE_REQUEST_BIO {
         (dev_t) dev = "rq->q->disk->part0->bd_dev:u32",
-        (sector_t) sector = "rq->__sector:u64",
+        (sector_t) sector = "rq->__sector:u64" as RequestSector,
         (unsigned int) nr_sector = "rq->__data_len:b23@9/32",
         (unsigned int) bytes = "rq->__data_len:u32",
         (unsigned short) ioprio = "rq->bio->bi_ioprio:u16",
@@ -146,7 +146,7 @@ shape! {
 shape! {
     BLOCK_RQ_REQUEUE {
         (dev_t) dev = "rq->q->disk->part0->bd_dev:u32",
-        (sector_t) sector = "rq->__sector:u64",
+        (sector_t) sector = "rq->__sector:u64" as RequestSector,
         (unsigned int) nr_sector = "rq->__data_len:b23@9/32",
         (unsigned short) ioprio = "rq->bio->bi_ioprio:u16",
         (char) rwbs = "rq->cmd_flags:u32" as Rwbs,

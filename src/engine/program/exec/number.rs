@@ -148,6 +148,7 @@ pub(super) fn derived<E: Env>(
         }
         // CAST: The sign of an `int`.
         Derived::Long => i64::from(value as i32) as u64,
+        Derived::RequestSector => derive::request_sector(value),
         // CAST: The same bits.
         Derived::BlockErrno => i64::from(derive::block_errno(value)) as u64,
         _ => value,
