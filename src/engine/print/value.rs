@@ -12,7 +12,7 @@ use crate::engine::language::types::Type;
 use crate::engine::util::address;
 use crate::engine::util::errno;
 use crate::engine::util::seq_buf::SeqBuf;
-use crate::engine::util::units::{Duration, Size};
+use crate::engine::util::units::{ByteSize, Duration};
 
 /// Adds `{VALUE,...}`.
 #[inline(never)]
@@ -49,7 +49,7 @@ fn put_unit(buf: &mut SeqBuf<'_>, value: PrintedValue<'_>, symbols: &dyn SymbolN
     // The buffer notes an overflow.
     let _ = match value {
         PrintedValue::Duration(value) if with_units => write!(buf, "{}", Duration(value, "")),
-        PrintedValue::Size(value) if with_units => write!(buf, "{}", Size(value)),
+        PrintedValue::Size(value) if with_units => write!(buf, "{}", ByteSize(value)),
         PrintedValue::Duration(value) | PrintedValue::Size(value) => {
             buf.decimal(value);
             Ok(())

@@ -42,9 +42,9 @@ impl fmt::Display for Duration<'_> {
 
 /// Displays a number of bytes, with a unit of 1024 and more. Below 10 K it is exact, without one.
 #[derive(Clone, Copy)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
         let unit = SIZES.iter().find(|(_, factor)| *factor <= bytes);

@@ -63,7 +63,7 @@ pub fn duration(nanoseconds: u64) -> String {
 
 /// A size for people. Below 10 K it is exact, and has no unit.
 pub fn size(bytes: u64) -> String {
-    units::Size(bytes).to_string()
+    units::ByteSize(bytes).to_string()
 }
 
 #[cfg(test)]
