@@ -122,8 +122,13 @@ static __always_inline void unwind_callers(struct frames *frames, struct pt_regs
 	struct unwind_state state;
 	u64 address;
 
-	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state);
-	     unwind_next_frame(&state)) {
+	unwind_start(&state, current, regs, NULL);
+	/*
+	 * As behind an error: then the kernel's unwinder prints no warning.  ORC is wrong about the last
+	 * instructions of return_to_handler, to which a stack leads if an interrupt comes there.
+	 */
+	state.error = true;
+	for (; !unwind_done(&state); unwind_next_frame(&state)) {
 		address = unwind_get_return_address(&state);
 		if (!address ||
 		    is_full(frames, put_behind_probe(frames, address, skip, skip_size), &state))
