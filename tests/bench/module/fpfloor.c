@@ -8,6 +8,9 @@
  * words=N that are kept from the entry; or tracepoint, for a probe of that one; or calls=1, for
  * probes of sys_enter and sys_exit; or program=PATH for a uprobe at offset=0x..., of the return of
  * the function there with ret=1; or period=N, for a timer that ticks each N nanoseconds.
+ *
+ * With deep=N each system call goes through N functions of this module to fpfloor_leaf, which
+ * symbol= may name.
  */
 
 #include <linux/fprobe.h>
@@ -18,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/namei.h>
 #include <linux/tracepoint.h>
+#include <linux/unistd.h>
 #include <linux/uprobes.h>
 
 static char *symbol;
@@ -103,6 +107,31 @@ static void start_timer(void)
 	hrtimer_start(&timer, ns_to_ktime(period), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+static unsigned int deep;
+module_param(deep, uint, 0);
+
+static noinline void fpfloor_leaf(void)
+{
+	barrier();
+}
+
+/* Neither call is the last of a function, which would have no frame then. */
+static noinline void descend(unsigned int depth)
+{
+	if (depth)
+		descend(depth - 1);
+	else
+		fpfloor_leaf();
+	barrier();
+}
+
+static void descends(void *data, struct pt_regs *regs, long id)
+{
+	/* Of one call only, so that nothing else is slow. */
+	if (id == __NR_getppid)
+		descend(deep);
+}
+
 static void find(struct tracepoint *each, void *data)
 {
 	if (!strcmp(each->name, tracepoint))
@@ -184,6 +213,14 @@ static int __init fpfloor_init(void)
 		exits.entry_data_size = words * sizeof(long);
 		return register_fprobe_ips(&exits, &followed, 1);
 	}
+	if (deep) {
+		tracepoint = "sys_enter";
+		for_each_kernel_tracepoint(find, NULL);
+		if (!point || tracepoint_probe_register(point, descends, NULL))
+			return -ENOENT;
+		if (!symbol)
+			return 0;
+	}
 	return_probe.kp.symbol_name = symbol;
 	probe.symbol_name = symbol;
 	if (both) {
@@ -209,6 +246,13 @@ static void __exit fpfloor_exit(void)
 	}
 	if (period)
 		hrtimer_cancel(&timer);
+	if (deep) {
+		tracepoint_probe_unregister(point, descends, NULL);
+		tracepoint_synchronize_unregister();
+		if (symbol)
+			unregister_kprobe(&probe);
+		return;
+	}
 	if (point) {
 		tracepoint_probe_unregister(point, reached, NULL);
 		if (other)
