@@ -391,10 +391,19 @@ impl Found {
         }
     }
 
-    /// Returns the file in which the location is, and its offset there.
-    pub(crate) fn program(&self) -> Option<(&ProgramFile, u64)> {
+    /// Returns the file in which the location is, and the offsets there of the location and of the
+    /// reference counter, which is 0 if there is none.
+    pub(crate) fn program(&self) -> Option<(&ProgramFile, (u64, u64))> {
         match &self.what {
-            FoundAt::File(place) => Some((&place.program, place.offset)),
+            FoundAt::File(place) => Some((&place.program, (place.offset, place.counter))),
+            _ => None,
+        }
+    }
+
+    /// Returns where the arguments are of a static point of a program.
+    pub(crate) fn point_arguments(&self) -> Option<&[u8]> {
+        match &self.what {
+            FoundAt::File(place) => place.arguments.as_deref(),
             _ => None,
         }
     }

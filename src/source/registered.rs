@@ -420,12 +420,10 @@ impl Registered {
             }
             Mechanism::User => {
                 let (program, at) = found.program().ok_or(EINVAL)?;
-                let at = (at, definition.place.counter());
                 uprobe::UserRegistration::new(program, at, recorder.init()).map(Self::User)
             }
             Mechanism::UserReturn => {
                 let (program, at) = found.program().ok_or(EINVAL)?;
-                let at = (at, definition.place.counter());
                 uprobe::UserRegistration::new(program, at, recorder.init()).map(Self::UserReturn)
             }
             Mechanism::Interrupt => {

@@ -6,6 +6,8 @@
 //! is judged here as far as the file has symbols. A file without them, or of another machine, is
 //! left to the kernel.
 
+mod point;
+
 use crate::{
     engine::{
         code::{
@@ -34,8 +36,12 @@ pub(super) struct InProgram {
     pub(super) program: ProgramFile,
     /// The offset in the file.
     pub(super) offset: u64,
+    /// The offset in the file of the reference counter; 0 if there is none.
+    pub(super) counter: u64,
     /// Whether a function is known to begin there.
     pub(super) at_entry: bool,
+    /// Where the arguments of a static point are.
+    pub(super) arguments: Option<Vec<u8>>,
 }
 
 /// The contents of a file.
@@ -56,7 +62,7 @@ impl FileBytes for Contents<'_> {
 ///
 /// # Errors
 ///
-/// `FILE_NOT_FOUND`, `NO_REGULAR_FILE`; `NO_FILE_SYMBOL`, `NON_UNIQ_SYMBOL`; `BAD_UPROBE_OFFS` behind
+/// `FILE_NOT_FOUND`, `NO_REGULAR_FILE`; `NO_FILE_SYMBOL`, `NON_UNIQ_SYMBOL`, of points, too; `BAD_UPROBE_OFFS` behind
 /// the end of the file, `BAD_REFCNT` likewise; `BAD_INSN_BNDRY`, `BAD_PLACE` and `BAD_RETPROBE` for
 /// locations that the kernel would accept, but where the probe could not work; `NO_MEMORY`.
 ///
@@ -65,17 +71,23 @@ impl FileBytes for Contents<'_> {
 pub(super) fn find(definition: &Definition, place: &FilePlace) -> Result<InProgram, Refusal> {
     let at = definition.place_at;
     let program = open(place, at)?;
-    if place.symbol.is_none() && place.offset >= program.size() {
+    let is_offset = place.symbol.is_none() && place.point.is_none();
+    if is_offset && place.offset >= program.size() {
         return Err(behind_end(Kind::BadUprobeOffs, &program, at));
     }
     if place.counter > 0 && place.counter >= program.size() {
         return Err(behind_end(Kind::BadRefcnt, &program, at));
     }
+    if let Some(name) = &place.point {
+        return point::find(definition, (place, name), program);
+    }
     let (offset, at_entry) = locate(definition, place, &program)?;
     Ok(InProgram {
         program,
         offset,
+        counter: place.counter,
         at_entry,
+        arguments: None,
     })
 }
 

@@ -19,6 +19,7 @@ use ferroprobe_tools::find::{self, Wanted};
 use ferroprobe_tools::image::Image;
 use ferroprobe_tools::index::cache;
 use ferroprobe_tools::lines;
+use ferroprobe_tools::points;
 use ferroprobe_tools::session::Session;
 use ferroprobe_tools::target::Target;
 use ferroprobe_tools::trace::directory::Directory;
@@ -88,6 +89,11 @@ enum Command {
         /// TARGET [[NAME=]VARIABLE[->MEMBER|.MEMBER|[NUMBER]]...[:TYPE]]...
         #[arg(required = true, value_name = "DEFINITION")]
         definition: Vec<String>,
+    },
+    /// List the static points (USDT) of a program or library
+    Points {
+        /// The program
+        file: PathBuf,
     },
     /// Draw the stacks of a hist file or of a trace as a flame graph
     Flame {
@@ -272,6 +278,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         Command::TraceGate { gate, words } => {
             Ok(ExitCode::from(command::wait_and_become(&gate, &words)))
         }
+        Command::Points { file } => print(&points::text(&file)?),
         Command::Lines {
             file,
             source,

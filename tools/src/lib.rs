@@ -28,6 +28,7 @@ pub mod image;
 pub mod index;
 pub mod lines;
 pub mod place;
+pub mod points;
 pub mod scope;
 pub mod session;
 pub mod stream;

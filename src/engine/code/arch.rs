@@ -7,6 +7,7 @@
 
 pub mod calling;
 pub mod isa;
+pub mod point;
 
 mod arm64;
 mod x86_64;

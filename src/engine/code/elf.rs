@@ -9,6 +9,8 @@
 //!
 //! Specification: System V ABI, chapters 4 and 5.
 
+pub mod points;
+
 use crate::engine::code::arch::Arch;
 use crate::sys::{AllocError, Vec};
 
@@ -22,6 +24,8 @@ const MAX_SYMBOLS: u64 = 1 << 22;
 const MAX_NAMES: u64 = 1 << 28;
 /// Maximum number of offsets at which one name is found.
 const MAX_OFFSETS: usize = 256;
+/// Maximum number of sections with notes.
+const MAX_NOTES: usize = 32;
 /// Number of bytes that are read at a time: a multiple of the size of each entry.
 const PIECE: usize = 64 * 96;
 /// Longest name of a symbol that is looked up.
@@ -34,7 +38,9 @@ const SYMBOL_SIZE: usize = 24;
 
 const PT_LOAD: u32 = 1;
 const PF_X: u32 = 1;
+const SHT_PROGBITS: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
+const SHT_NOTE: u32 = 7;
 const SHT_DYNSYM: u32 = 11;
 const STT_NOTYPE: u8 = 0;
 const STT_FUNC: u8 = 2;
@@ -102,6 +108,13 @@ struct ElfTable {
     names_size: u64,
 }
 
+/// A section of the file.
+#[derive(Clone, Copy, Debug)]
+struct ElfSection {
+    offset: u64,
+    size: u64,
+}
+
 /// A symbol of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElfSymbol {
@@ -120,6 +133,9 @@ pub struct Elf<'a> {
     file: &'a dyn FileBytes,
     segments: Vec<Segment>,
     tables: Vec<ElfTable>,
+    notes: Vec<ElfSection>,
+    /// The address of the section [`points::BASE`].
+    base: Option<u64>,
 }
 
 /// Reads exactly `out.len()` bytes.
@@ -206,6 +222,8 @@ impl<'a> Elf<'a> {
             file,
             segments: Vec::new(),
             tables: Vec::new(),
+            notes: Vec::new(),
+            base: None,
         };
         elf.read_segments(&header)?;
         elf.read_sections(&header)?;
@@ -246,11 +264,28 @@ impl<'a> Elf<'a> {
         }
         // The first of each kind, and the number of the section with its names.
         let mut found: [Option<(u64, u64, u32)>; 2] = [None, None];
+        // The names and addresses of sections of one byte, of which one may be that of points.
+        let mut small: [Option<(u32, u64)>; 4] = [None; 4];
+        let mut result = Ok(());
         let sections = (at, u64::from(count));
+        let notes = &mut self.notes;
         each_entry::<SECTION_SIZE>(self.file, sections, &mut |_, entry| {
             let slot = match number32(entry, 4) {
                 SHT_SYMTAB => 0,
                 SHT_DYNSYM => 1,
+                SHT_NOTE if notes.len() < MAX_NOTES => {
+                    result = notes.push(ElfSection {
+                        offset: number::<8>(entry, 24),
+                        size: number::<8>(entry, 32),
+                    });
+                    return result.is_ok();
+                }
+                SHT_PROGBITS if number::<8>(entry, 32) == 1 => {
+                    if let Some(slot) = small.iter_mut().find(|slot| slot.is_none()) {
+                        *slot = Some((number32(entry, 0), number::<8>(entry, 16)));
+                    }
+                    return true;
+                }
                 _ => return true,
             };
             let is_fit = number::<8>(entry, 56) == SYMBOL_SIZE as u64;
@@ -264,14 +299,18 @@ impl<'a> Elf<'a> {
             }
             true
         })?;
+        result?;
+        let names = self.section(sections, number16(header, 62).into());
+        let names = names.map_or(0, |names| number::<8>(&names, 24));
+        self.base = small.into_iter().flatten().find_map(|(name, address)| {
+            let mut text = [0; points::BASE.len()];
+            let read = self
+                .file
+                .read(names.saturating_add(name.into()), &mut text)?;
+            (text.get(..read) == Some(points::BASE)).then_some(address)
+        });
         for (symbols, size, names) in found.into_iter().flatten() {
-            let mut entry = [0; SECTION_SIZE];
-            if names >= u32::from(count) {
-                return Err(ElfError::Broken);
-            }
-            let behind = u64::from(names).saturating_mul(SECTION_SIZE as u64);
-            let names = at.checked_add(behind).ok_or(ElfError::Broken)?;
-            read_all(self.file, names, &mut entry)?;
+            let entry = self.section(sections, names)?;
             let count = size.checked_div(SYMBOL_SIZE as u64).unwrap_or(0);
             let names_size = number::<8>(&entry, 32);
             if count > MAX_SYMBOLS || names_size > MAX_NAMES {
@@ -285,6 +324,18 @@ impl<'a> Elf<'a> {
             })?;
         }
         Ok(())
+    }
+
+    /// Returns entry `n` of the table of `count` sections at `at`.
+    fn section(&self, (at, count): (u64, u64), n: u32) -> Result<[u8; SECTION_SIZE], ElfError> {
+        let mut entry = [0; SECTION_SIZE];
+        if u64::from(n) >= count {
+            return Err(ElfError::Broken);
+        }
+        let behind = u64::from(n).saturating_mul(SECTION_SIZE as u64);
+        let at = at.checked_add(behind).ok_or(ElfError::Broken)?;
+        read_all(self.file, at, &mut entry)?;
+        Ok(entry)
     }
 
     /// Returns the offset in the file of what is mapped at `address`, relative to where the file

@@ -141,14 +141,6 @@ impl Place {
         }
     }
 
-    /// Returns the offset of the reference counter in the file, 0 if there is none.
-    pub fn counter(&self) -> u64 {
-        match self {
-            Place::File(place) => place.counter,
-            _ => 0,
-        }
-    }
-
     /// Returns module and symbol of a symbolic location.
     pub fn symbol(&self) -> Option<(Option<&[u8]>, &[u8])> {
         let name = match self {

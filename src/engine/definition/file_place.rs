@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! A location in a file: `PATH:OFFSET` or `PATH:SYMBOL[+OFFSET]`, with `%return` and the offset of
-//! a reference counter in parentheses behind it.
+//! a reference counter in parentheses behind it; or `usdt:PATH:PROVIDER:NAME`, a static point, which
+//! has such a counter of its own.
 //!
-//! As in the kernel, the path ends at the last colon, so it may contain others.
+//! As in the kernel, the path ends at the last colon that can be its end, so it may contain others.
 
 use core::fmt;
 
@@ -15,6 +16,18 @@ use crate::sys::Vec;
 /// Behind a location: the function's return is meant.
 const RETURN: &[u8] = b"%return";
 
+/// Before a static point.
+const POINT: &[u8] = b"usdt:";
+
+/// A static point of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PointName {
+    /// The program or library that has made it.
+    pub provider: Vec<u8>,
+    /// Its name.
+    pub name: Vec<u8>,
+}
+
 /// A location in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FilePlace {
@@ -22,6 +35,8 @@ pub struct FilePlace {
     pub path: Vec<u8>,
     /// The symbol from which the offset counts; `None` for the beginning of the file.
     pub symbol: Option<Vec<u8>>,
+    /// The static point; there is no symbol then, and no offset.
+    pub point: Option<PointName>,
     /// The offset in bytes.
     pub offset: u64,
     /// The offset in the file of the counter of those who trace the location; 0 if there is none.
@@ -31,6 +46,12 @@ pub struct FilePlace {
 impl FilePlace {
     /// Returns whether `word` is such a location, and none in the kernel.
     pub fn is_one(word: &[u8]) -> bool {
+        if word
+            .strip_prefix(POINT)
+            .is_some_and(|path| path.first() == Some(&b'/'))
+        {
+            return true;
+        }
         let colon = word.iter().rposition(|&byte| byte == b':');
         let path = colon.and_then(|colon| word.get(..colon));
         path.is_some_and(|path| path.contains(&b'/'))
@@ -42,6 +63,9 @@ impl FilePlace {
     ///
     /// `BAD_UPROBE_OFFS`, `BAD_ADDR_SUFFIX`, and the kinds about the counter.
     pub fn parse(word: Span<'_>) -> Result<(Self, bool), Error> {
+        if let Some(point) = word.strip(POINT) {
+            return Ok((Self::of_point(point)?, false));
+        }
         let Some(colon) = word.rfind(b':') else {
             return Err(word.error(Kind::BadUprobeOffs));
         };
@@ -78,10 +102,38 @@ impl FilePlace {
         let place = Self {
             path: path.to_vec()?,
             symbol: symbol.map(|symbol| symbol.to_vec()).transpose()?,
+            point: None,
             offset,
             counter,
         };
         Ok((place, is_return))
+    }
+
+    /// Parses `PATH:PROVIDER:NAME`.
+    #[inline(never)]
+    fn of_point(text: Span<'_>) -> Result<Self, Error> {
+        let parts = text.rfind(b':').map(|colon| text.around(colon));
+        let parts = parts.and_then(|(before, name)| {
+            let (path, provider) = before.around(before.rfind(b':')?);
+            let parts = [path, provider, name];
+            let is_whole = parts.iter().all(|part| !part.bytes.is_empty());
+            is_whole.then_some(parts)
+        });
+        let Some([path, provider, name]) = parts else {
+            return Err(text
+                .error(Kind::BadUprobeOffs)
+                .with_detail(format_args!("a static point is usdt:PATH:PROVIDER:NAME")));
+        };
+        Ok(Self {
+            path: path.to_vec()?,
+            symbol: None,
+            point: Some(PointName {
+                provider: provider.to_vec()?,
+                name: name.to_vec()?,
+            }),
+            offset: 0,
+            counter: 0,
+        })
     }
 
     /// Returns the name of the file, without what follows `.`, `-` or `_`.
@@ -108,6 +160,10 @@ fn counter(text: Span<'_>) -> Result<u64, Error> {
 
 impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(PointName { provider, name }) = &self.point {
+            let (path, provider, name) = (Plain(&self.path), Plain(provider), Plain(name));
+            return write!(f, "usdt:{path}:{provider}:{name}");
+        }
         write!(f, "{}:", Plain(&self.path))?;
         match (&self.symbol, self.offset) {
             // The kernel's form.

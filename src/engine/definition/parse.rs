@@ -208,6 +208,11 @@ fn definition(
         Location::Pair => (pair::place(command, place_word, head)?, false),
         Location::File => {
             let (place, returns) = FilePlace::parse(place_word)?;
+            if kind.is_return && place.point.is_some() {
+                return Err(place_word
+                    .error(Kind::BadRetprobe)
+                    .with_detail(format_args!("a static point has no return")));
+            }
             (Place::File(place), returns)
         }
         Location::Period => (Place::Every(Period::parse(place_word)?), false),

@@ -266,6 +266,7 @@ fn compile(definition: &mut Definition, arch: Arch, btf: Option<Btf<'_>>) -> Opt
     let mut target = Target {
         arch,
         at_entry: true,
+        point: None,
         symbols: &mut names,
         paths: PathOffsets {
             dentry_name: 0x28,

@@ -4,6 +4,7 @@
 //! are damaged in any way.
 
 use ferroprobe_engine::engine::code::arch::Arch;
+use ferroprobe_engine::engine::code::elf::points::ElfPoint;
 use ferroprobe_engine::engine::code::elf::{Elf, ElfError, FileBytes};
 
 struct Bytes(Vec<u8>);
@@ -18,7 +19,7 @@ impl FileBytes for Bytes {
     }
 }
 
-const NAMES: &[u8] = b"\0main\0domain\0twice\0both\0data\0away\0";
+const NAMES: &[u8] = b"\0main\0domain\0twice\0both\0data\0away\0.stapsdt.base\0";
 
 /// A symbol: its name, its info, its section, its address and its size.
 type Row = (&'static str, u8, u16, u64, u64);
@@ -39,6 +40,39 @@ const SYMBOLS: &[Row] = &[
     ("away", GLOBAL | FUNC, 0, 0, 0),
 ];
 
+/// The address of `.stapsdt.base` when the notes were made, and since the program was moved.
+const BASE: u64 = 0x50_0000;
+const MOVED: u64 = 0x100;
+
+/// A note of a static point whose addresses were made before the program was moved.
+fn note(addresses: [u64; 2], texts: &str) -> Vec<u8> {
+    let [at, counter] = addresses;
+    let counter = if counter == 0 { 0 } else { counter - MOVED };
+    let mut description = [at - MOVED, BASE, counter].map(u64::to_le_bytes).concat();
+    description.extend(texts.bytes());
+    let mut note = [8, description.len() as u32, 3]
+        .map(u32::to_le_bytes)
+        .concat();
+    note.extend(b"stapsdt\0");
+    note.extend(description);
+    note.resize(note.len().next_multiple_of(4), 0);
+    note
+}
+
+/// The notes of the program: another owner's, three points, and one that is in no code.
+fn notes() -> Vec<u8> {
+    let mut other = [4, 5, 3].map(u32::to_le_bytes).concat();
+    other.extend(b"GNU\0abcde\0\0\0");
+    [
+        other,
+        note([CODE + 0x22, 0x40_3010], "lib\0begin\0-4@%edi 8@%rsi\0"),
+        note([CODE + 0x30, 0], "lib\0end\0\0"),
+        note([0x40_3000, 0], "lib\0nowhere\0\0"),
+        note([CODE + 0x62, 0], "lib\0end\0\0"),
+    ]
+    .concat()
+}
+
 /// A program with code at 0x1000 of the file and data at 0x2000, and a table of symbols.
 fn program() -> Vec<u8> {
     let mut file = vec![0u8; 0x3000];
@@ -51,7 +85,8 @@ fn program() -> Vec<u8> {
     put(54, &56u16.to_le_bytes());
     put(56, &2u16.to_le_bytes());
     put(58, &64u16.to_le_bytes());
-    put(60, &3u16.to_le_bytes());
+    put(60, &5u16.to_le_bytes());
+    put(62, &2u16.to_le_bytes());
     for (n, (flags, offset, address, size)) in [
         (5u32, 0x1000u64, CODE, 0x200u64),
         (6, 0x2000, 0x40_3000, 0x100),
@@ -68,6 +103,8 @@ fn program() -> Vec<u8> {
         put(at + 40, &size.to_le_bytes());
     }
     put(0x2400, NAMES);
+    let notes = notes();
+    put(0x2c00, &notes);
     for (n, (name, info, section, address, size)) in SYMBOLS.iter().enumerate() {
         let at = 0x2500 + n * 24;
         let named = [b"\0", name.as_bytes(), b"\0"].concat();
@@ -82,6 +119,8 @@ fn program() -> Vec<u8> {
     for (n, (kind, offset, size, link, entry)) in [
         (2u32, 0x2500u64, SYMBOLS.len() as u64 * 24, 2u32, 24u64),
         (3, 0x2400, NAMES.len() as u64, 0, 0),
+        (7, 0x2c00, notes.len() as u64, 0, 0),
+        (1, 0x2100, 1, 0, 0),
     ]
     .into_iter()
     .enumerate()
@@ -93,7 +132,63 @@ fn program() -> Vec<u8> {
         put(at + 40, &link.to_le_bytes());
         put(at + 56, &entry.to_le_bytes());
     }
+    let base = NAMES
+        .windows(8)
+        .position(|text| text == b".stapsdt")
+        .map_or(0, |at| at as u32);
+    put(0x2900, &base.to_le_bytes());
+    put(0x2910, &(BASE + MOVED).to_le_bytes());
     file
+}
+
+/// The points of `elf`, each in a line.
+fn points(elf: &Elf<'_>) -> Result<Vec<String>, ElfError> {
+    let mut found = Vec::new();
+    elf.each_point(&mut |point| {
+        let ElfPoint {
+            provider,
+            name,
+            arguments,
+            offset,
+            counter,
+        } = *point;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let (provider, name, arguments) = (text(provider), text(name), text(arguments));
+        found.push(format!(
+            "{provider}:{name} {offset:#x}({counter:#x}) {arguments}"
+        ));
+        true
+    })?;
+    Ok(found)
+}
+
+#[test]
+fn static_points_are_found() {
+    let file = Bytes(program());
+    let elf = Elf::open(&file, Arch::X86_64).expect("a sound file");
+    assert_eq!(
+        points(&elf).expect("a sound file"),
+        [
+            "lib:begin 0x1022(0x2010) -4@%edi 8@%rsi",
+            "lib:end 0x1030(0x0) ",
+            "lib:end 0x1062(0x0) ",
+        ]
+    );
+    // The search ends when it is told to.
+    let mut count = 0;
+    elf.each_point(&mut |_| {
+        count += 1;
+        false
+    })
+    .expect("a sound file");
+    assert_eq!(count, 1);
+    // A note that is longer than its section.
+    let mut file = program();
+    file[0x2c04] = 0xff;
+    file[0x2c05] = 0xff;
+    let file = Bytes(file);
+    let elf = Elf::open(&file, Arch::X86_64).expect("sound headers");
+    assert_eq!(points(&elf), Err(ElfError::Broken));
 }
 
 fn offsets(elf: &Elf<'_>, name: &str) -> Vec<u64> {
@@ -166,7 +261,8 @@ fn damaged_files_do_no_harm() {
     let places = (0..176)
         .chain(0x2400..0x2440)
         .chain(0x2500..0x2600)
-        .chain(0x2840..0x28c0);
+        .chain(0x2840..0x2940)
+        .chain(0x2c00..0x2d00);
     for place in places {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
             let mut file = sound.clone();
@@ -180,6 +276,7 @@ fn damaged_files_do_no_harm() {
             }
             let _ = elf.function_at(0x1030);
             let _ = elf.is_code(0x1030);
+            let _ = points(&elf);
         }
     }
     for length in (0..sound.len()).step_by(37) {
@@ -187,6 +284,7 @@ fn damaged_files_do_no_harm() {
         if let Ok(elf) = Elf::open(&file, Arch::X86_64) {
             let _ = elf.named(b"main");
             let _ = elf.function_at(0x1030);
+            let _ = points(&elf);
         }
     }
 }

@@ -590,7 +590,10 @@ fn words_of_other_tools_lead_on() {
         ("tracepoint:sched:sched_switch", "here it is t sched_switch"),
         ("uprobe:/bin/x:y", "in uprobe_events it is p /bin/x:y"),
         ("uretprobe:/bin/x:y", "in uprobe_events it is r /bin/x:y"),
-        ("usdt:/bin/x:y", "p PATH:OFFSET(COUNTER) in uprobe_events"),
+        (
+            "usdt:/bin/x:y:z",
+            "in uprobe_events it is p usdt:/bin/x:y:z",
+        ),
         ("vfs_read%return a=%ax", "write r vfs_read a=%ax"),
         ("vfs_*", "write f vfs_*"),
         ("F vfs_read", "letters are small: f"),

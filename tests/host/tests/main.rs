@@ -48,6 +48,7 @@ mod ring_properties;
 mod ring_rings;
 mod seq_buf;
 mod stale;
+mod usdt;
 mod values_by_type;
 mod x86_corpus;
 mod x86_properties;

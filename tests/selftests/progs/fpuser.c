@@ -3,8 +3,10 @@
  * A program to be probed, which tells what it did.
  *
  *	fpuser where		name, address and offset in the file of what can be probed or read
- *	fpuser run COUNT	calls fpuser_add() that often; a line for each call: its arguments, its
- *				result, the text, and the address to which it returns
+ *	fpuser run COUNT	calls fpuser_add() that often, behind the static point fpuser:round; a
+ *				line for each call: its arguments, its result, the text, and the
+ *				address to which it returns
+ *	fpuser traced		how many trace that point
  *	fpuser leave		calls a function that exits
  *	fpuser deep N		calls a function that calls itself N times
  *	fpuser forever		calls fpuser_add() until it is killed
@@ -42,6 +44,32 @@ __asm__(".globl fpuser_lock\n.type fpuser_lock, %function\nfpuser_lock:\n\tnop\n
 	"\tsvc #0\n\tret\n.size fpuser_lock, .-fpuser_lock\n");
 #endif
 
+/*
+ * The static point fpuser:round, as SystemTap's sys/sdt.h makes it, with its counter.  That is on a
+ * page of its own, as the kernel looks for it in the first writable mapping of that page of the file.
+ */
+unsigned short fpuser_counter[2048] __attribute__((section(".probes"), aligned(4096), used));
+__asm__(".section .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
+	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"
+	".size _.stapsdt.base, 1\n.previous\n");
+#if defined(__x86_64__)
+#define PLACE "-4@%2 8@%3 8@%1"
+#else
+#define PLACE "-4@%w2 8@%3 8@%1"
+#endif
+
+static __attribute__((always_inline)) void fpuser_round(int number, const char *text)
+{
+	__asm__ volatile("990: nop\n"
+			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"
+			 ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n992: .balign 4\n"
+			 "993: .8byte 990b, _.stapsdt.base, fpuser_counter\n"
+			 ".asciz \"fpuser\"\n.asciz \"round\"\n.asciz \"" PLACE "\"\n"
+			 "994: .balign 4\n.popsection\n"
+			 : : "i"(0), "i"(42), "r"(number), "r"(text));
+}
+
 NOINLINE void fpuser_leave(int status)
 {
 	exit(status);
@@ -73,6 +101,7 @@ static void run(s64 count)
 		s64 result;
 
 		text[5] = '0' + n % 10;
+		fpuser_round(-(int)n, text);
 		result = fpuser_add(n << 32 | 7, -(int)n, text, &fpuser_pair);
 		print_number(n << 32 | 7);
 		print(" ");
@@ -102,6 +131,9 @@ void begin(u64 *stack)
 		print("\n");
 	} else if (same(what, "run")) {
 		run(count);
+	} else if (same(what, "traced")) {
+		print_number(*(volatile unsigned short *)fpuser_counter);
+		print("\n");
 	} else if (same(what, "leave")) {
 		fpuser_leave(3);
 	} else if (same(what, "deep")) {
@@ -111,7 +143,7 @@ void begin(u64 *stack)
 		for (;;)
 			fpuser_add(1, 2, "again", &fpuser_pair);
 	} else {
-		die("fpuser where|run|leave|deep|forever", 0);
+		die("fpuser where|run|traced|leave|deep|forever", 0);
 	}
 	exit(0);
 }

@@ -48,6 +48,7 @@ pub fn check(line: &str, arch: ToolArch) {
     let mut target = Target {
         arch,
         at_entry: false,
+        point: None,
         symbols: &mut AnySymbol,
         paths: PathOffsets {
             dentry_name: 0,

@@ -8,8 +8,10 @@ use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use super::isa::{
     index_of, EntryPlace, Flow, Insn, InsnKind, Isa, JumpTable, Refusal, Undecoded, OPS_LEN,
 };
+use super::point::PointPlace;
 use crate::engine::code::insn::arm64::{self, class, word_at, Arm64Class, ProbeVerdict, INSN_LEN};
 use crate::engine::code::insn::exclusive::{CodeWords, Effect, Exclusives};
+use crate::engine::language::lex;
 use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
 
@@ -84,6 +86,34 @@ impl Isa for Arm64 {
             _ => false,
         };
         REGISTERS.into_iter().find(is_meant)
+    }
+
+    /// `x0`, `w0`, `[sp, 16]`, `[x29, #-8]`, `5`.
+    fn operand(&self, text: &[u8]) -> Option<PointPlace> {
+        let number = |text: &[u8]| {
+            let text = text.trim_ascii();
+            lex::signed(text.strip_prefix(b"#").unwrap_or(text))
+        };
+        let Some(inside) = text.strip_prefix(b"[") else {
+            let register = match text {
+                [b'w', ..] => self
+                    .register_alias(text)
+                    .and_then(|name| self.register(name)),
+                [b'x', ..] | b"sp" => self.register(text),
+                text => return number(text).map(PointPlace::Constant),
+            };
+            return register.map(PointPlace::Register);
+        };
+        let mut parts = inside.strip_suffix(b"]")?.split(|&byte| byte == b',');
+        let name = parts.next()?.trim_ascii();
+        let is_address = name.starts_with(b"x") || name == b"sp";
+        let register = self.register(name).filter(|_| is_address)?;
+        let offset = match parts.next() {
+            Some(offset) => number(offset)?,
+            None => 0,
+        };
+        let memory = PointPlace::Memory { register, offset };
+        parts.next().is_none().then_some(memory)
     }
 
     fn stack_register(&self) -> u8 {

@@ -7,6 +7,7 @@
 //! the architecture.
 
 use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
+use super::point::PointPlace;
 use crate::engine::code::insn::exclusive::{CodeWords, Exclusives};
 use crate::engine::record::OpenFlag;
 use crate::sys::AllocError;
@@ -32,6 +33,10 @@ pub trait Isa: Sync {
     /// Returns the name of the register that assemblers and debuggers call `name`, if
     /// [`Isa::register`] does not know that name.
     fn register_alias(&self, name: &[u8]) -> Option<&'static [u8]>;
+
+    /// Returns the place that an operand means, in the words of the GNU assembler, if it is a
+    /// register, memory at a constant offset from one, or a constant.
+    fn operand(&self, text: &[u8]) -> Option<PointPlace>;
 
     /// Returns the index of the stack pointer.
     fn stack_register(&self) -> u8;

@@ -6,7 +6,9 @@ use super::calling::{ArgumentPlace, ResultPlace, TypeShape, WordsTaken};
 use super::isa::{
     index_of, EntryPlace, Flow, Insn, InsnKind, Isa, Refusal, Undecoded, MAX_INSN_LEN,
 };
+use super::point::PointPlace;
 use crate::engine::code::insn::x86::{self, DecodeError, X86Class};
+use crate::engine::language::lex;
 use crate::engine::record::OpenFlag;
 
 /// 64-bit x86.
@@ -50,6 +52,33 @@ const ENDBR_LEN: usize = 4;
 
 const _: () = assert!(x86::MAX_LEN <= MAX_INSN_LEN);
 
+/// Returns whether a general register with a name of its own is called so, as 16 bits.
+fn is_named(name: &[u8]) -> bool {
+    let all: [&[u8]; 8] = [b"ax", b"bx", b"cx", b"dx", b"si", b"di", b"bp", b"sp"];
+    all.contains(&name)
+}
+
+/// Returns the index of the general register that contains the one which the assembler calls `name`,
+/// in its low bits.
+fn general(name: &[u8]) -> Option<u8> {
+    let whole: &[u8] = match name {
+        [b'r' | b'e', rest @ ..] if is_named(rest) => rest,
+        b"al" => b"ax",
+        b"bl" => b"bx",
+        b"cl" => b"cx",
+        b"dl" => b"dx",
+        b"sil" => b"si",
+        b"dil" => b"di",
+        b"bpl" => b"bp",
+        b"spl" => b"sp",
+        b"ip" | b"cs" | b"flags" | b"ss" | b"orig_ax" => return None,
+        [b'r', b'8' | b'9', b'd' | b'w' | b'b'] => name.get(..2)?,
+        [b'r', b'1', b'0'..=b'5', b'd' | b'w' | b'b'] => name.get(..3)?,
+        name => name,
+    };
+    index_of(&REGISTERS, whole)
+}
+
 impl Isa for X86_64 {
     fn register(&self, name: &[u8]) -> Option<u8> {
         index_of(&REGISTERS, name)
@@ -68,6 +97,26 @@ impl Isa for X86_64 {
             _ => return None,
         };
         REGISTERS.into_iter().find(|register| *register == known)
+    }
+
+    /// `%rax`, `-8(%rbp)`, `(%rdi)`, `$5`.
+    fn operand(&self, text: &[u8]) -> Option<PointPlace> {
+        if let Some(constant) = text.strip_prefix(b"$") {
+            return lex::signed(constant).map(PointPlace::Constant);
+        }
+        if let Some(name) = text.strip_prefix(b"%") {
+            return general(name).map(PointPlace::Register);
+        }
+        let open = text.iter().position(|&byte| byte == b'(')?;
+        let (offset, base) = text.split_at_checked(open)?;
+        let offset = match offset {
+            b"" => 0,
+            offset => lex::signed(offset)?,
+        };
+        let name = base.strip_prefix(b"(%")?.strip_suffix(b")")?;
+        // Addresses are of 64 bits.
+        let register = general(name).filter(|_| name.starts_with(b"r"))?;
+        Some(PointPlace::Memory { register, offset })
     }
 
     fn stack_register(&self) -> u8 {

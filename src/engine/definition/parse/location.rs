@@ -370,8 +370,11 @@ fn function_event_name(
 }
 
 /// Writes the kernel's name for an offset, which has `p` for returns, too; for a symbol
-/// `LETTER_FILE_SYMBOL_OFFSET`.
+/// `LETTER_FILE_SYMBOL_OFFSET`; for a static point `PROVIDER_NAME`.
 fn file_event_name(out: &mut Appender<'_>, place: &FilePlace, letter: char) -> core::fmt::Result {
+    if let Some(point) = &place.point {
+        return write!(out, "{}_{}", Plain(&point.provider), Plain(&point.name));
+    }
     let (name, offset) = (Plain(place.file_name()), place.offset);
     match &place.symbol {
         None => write!(out, "p_{name}_{offset:#x}"),

@@ -69,9 +69,10 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
         }
         None => (head.bytes, command.word(1)),
     };
-    if let (b"usdt", Some(_)) = (name, place) {
+    if let (b"usdt", Some(place)) = (name, place) {
         return error.with_detail(format_args!(
-            "readelf -n lists these: write p PATH:OFFSET(COUNTER) in uprobe_events"
+            "in uprobe_events it is p usdt:{}",
+            Plain(place.bytes)
         ));
     }
     let letter = match name {

@@ -9,6 +9,7 @@ use super::members::{dotted, LowBits, TypeWalk};
 use super::program::{Hop, LoadOrigin};
 use super::target;
 use crate::engine::code::arch::calling::{ArgumentPlace, ResultPlace};
+use crate::engine::code::arch::point::{point_argument, NoPointArgument, PointPlace};
 use crate::engine::code::arch::EntryPlace;
 use crate::engine::definition::kind::ArgumentsFrom;
 use crate::engine::language::lex::Span;
@@ -47,6 +48,9 @@ impl<'b> Compiler<'_, 'b> {
         is_followed: bool,
     ) -> Result<(), Error> {
         let at = walk.at;
+        if let Some(point) = self.target.point {
+            return self.of_point(walk, n, point);
+        }
         if self.kind.is_user && self.kind.is_return {
             return Err(Error::new(Kind::NofentryArgs, at).with_detail(format_args!(
                 "the kernel keeps none until the return: probe the entry, too"
@@ -100,6 +104,31 @@ impl<'b> Compiler<'_, 'b> {
             // Otherwise only its first word is recorded, which has no type.
             walk.value = walk.value.filter(|_| is_followed);
         }
+        Ok(())
+    }
+
+    /// Begins `walk` with argument `n` of the static point whose arguments are at `places`.
+    #[inline(never)]
+    fn of_point(&mut self, walk: &mut TypeWalk<'b>, n: u16, places: &[u8]) -> Result<(), Error> {
+        let at = walk.at;
+        let argument = point_argument(places, n.into(), self.target.arch.isa());
+        let argument = argument.map_err(|why| no_argument(why, at))?;
+        match argument.place {
+            PointPlace::Register(register) => walk.origin = LoadOrigin::Register(register),
+            PointPlace::Memory { register, offset } => {
+                walk.origin = LoadOrigin::Register(register);
+                walk.links.push(Hop::Read { offset, user: true })?;
+            }
+            PointPlace::Constant(value) => {
+                // CAST: The same bits.
+                walk.origin = LoadOrigin::Immediate(value as u64);
+            }
+        }
+        walk.low = (argument.size < 8).then_some(LowBits {
+            offset: 0,
+            width: argument.size.saturating_mul(8),
+            signed: argument.is_signed,
+        });
         Ok(())
     }
 
@@ -258,6 +287,23 @@ impl<'b> Compiler<'_, 'b> {
             false => Ok(origin),
             true => self.saved(origin, at).map(LoadOrigin::EntryData),
         }
+    }
+}
+
+/// Returns the refusal of an argument that a static point does not have, or not where it can be
+/// read.
+#[cold]
+#[inline(never)]
+fn no_argument(why: NoPointArgument<'_>, at: usize) -> Error {
+    let error = Error::new(Kind::BadArgNum, at);
+    match why {
+        NoPointArgument::Count(count) => {
+            error.with_detail(format_args!("the static point has {count}"))
+        }
+        NoPointArgument::Operand(text) => error.with_detail(format_args!(
+            "it is at {}, which is neither a register nor memory at one",
+            Plain(text)
+        )),
     }
 }
 

@@ -49,6 +49,9 @@ pub struct Target<'a> {
     pub arch: Arch,
     /// Whether the location is the entry of a function.
     pub at_entry: bool,
+    /// Where the arguments of a static point of a program are, if the location is one, see
+    /// [`point`](crate::engine::code::arch::point).
+    pub point: Option<&'a [u8]>,
     /// Looks up the symbols of `@SYMBOL`.
     pub symbols: &'a mut dyn Symbols,
     /// Structure offsets for `%pd` and `%pD`.

@@ -53,6 +53,23 @@ const MEMORY: usize = 64 << 10;
 /// The name of a function and of its module, as far as known.
 type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
+/// Which arguments there are at a location.
+#[derive(Clone, Copy)]
+struct ArgumentsAt<'a> {
+    /// Whether it is the entry of a function.
+    at_entry: bool,
+    /// Where those of a static point of a program are.
+    point: Option<&'a [u8]>,
+}
+
+impl ArgumentsAt<'_> {
+    /// The entry of a function.
+    const ENTRY: Self = Self {
+        at_entry: true,
+        point: None,
+    };
+}
+
 impl Write<'_> {
     /// Applies one line. If it defines probes at several places, returns the places and makes no
     /// probe; see [`Write::create_at`].
@@ -230,7 +247,7 @@ impl Definitions {
             found.and_then(Found::function),
             found.and_then(Found::module),
         );
-        self.compile_in(definition, is_at_entry(definition, found), function)
+        self.compile_in(definition, arguments_at(definition, found), function)
     }
 
     /// Compiles the fetch arguments of `definition`, whose hits are in no known function.
@@ -239,7 +256,7 @@ impl Definitions {
         &mut self,
         definition: &Definition,
     ) -> Result<(Box<Program>, Layout), Refusal> {
-        self.compile_in(definition, is_at_entry(definition, None), (None, None))
+        self.compile_in(definition, arguments_at(definition, None), (None, None))
     }
 
     /// Compiles the fetch arguments of `definition` in the given function, as far as that is known.
@@ -247,17 +264,17 @@ impl Definitions {
     fn compile_in(
         &mut self,
         definition: &Definition,
-        at_entry: bool,
+        arguments: ArgumentsAt<'_>,
         function: InModule<'_>,
     ) -> Result<(Box<Program>, Layout), Refusal> {
         let needs_types = types::are_needed(definition);
-        let compiled = self.with_target(needs_types, at_entry, function, |target| {
+        let compiled = self.with_target(needs_types, arguments, function, |target| {
             fetch::compile(definition, target)
         })?;
         match compiled {
             // With types the refusal knows whether it is a parameter.
             Err(refusal) if refusal.kind == Kind::NoDataSymbol && !needs_types => self
-                .with_target(true, at_entry, function, |target| {
+                .with_target(true, arguments, function, |target| {
                     fetch::compile(definition, target)
                 })?,
             compiled => compiled,
@@ -292,7 +309,10 @@ impl Definitions {
             }
         }
         // Without functions, parameters have no names.
-        first.map_or_else(|| self.compile_in(definition, true, (None, None)), Ok)
+        first.map_or_else(
+            || self.compile_in(definition, ArgumentsAt::ENTRY, (None, None)),
+            Ok,
+        )
     }
 
     /// Compiles the fetch arguments of `definition` at the entry of the function at `address`.
@@ -305,7 +325,7 @@ impl Definitions {
         let symbol = Symbol::boxed(address).map_err(|_| AllocError)?;
         let name = symbol.as_ref().map(|symbol| symbol.name());
         let module = symbol.as_ref().and_then(|symbol| symbol.module());
-        let compiled = self.compile_in(definition, true, (name, module));
+        let compiled = self.compile_in(definition, ArgumentsAt::ENTRY, (name, module));
         compiled.map_err(|refusal| match name {
             Some(name) if !refusal.has_detail() => {
                 refusal.with_detail(format_args!("in {}", Plain(name)))
@@ -342,12 +362,12 @@ impl Definitions {
         found: Option<&Found>,
     ) -> Result<(), Refusal> {
         let needs_types = types::are_needed(definition);
-        let at_entry = is_at_entry(definition, found);
+        let arguments = arguments_at(definition, found);
         let function = (
             found.and_then(Found::function),
             found.and_then(Found::module),
         );
-        self.with_target(needs_types, at_entry, function, |target| {
+        self.with_target(needs_types, arguments, function, |target| {
             fetch::expand(definition, target)
         })?
     }
@@ -360,7 +380,7 @@ impl Definitions {
     fn with_target<R>(
         &mut self,
         needs_types: bool,
-        at_entry: bool,
+        arguments: ArgumentsAt<'_>,
         function: InModule<'_>,
         work: impl FnOnce(&mut Target<'_>) -> R,
     ) -> Result<R, AllocError> {
@@ -368,7 +388,8 @@ impl Definitions {
         let work = |btf: Option<Btf<'_>>| {
             work(&mut Target {
                 arch: MACHINE.arch,
-                at_entry,
+                at_entry: arguments.at_entry,
+                point: arguments.point,
                 symbols: names,
                 paths: PathOffsets {
                     dentry_name: paths::DENTRY_NAME,
@@ -461,13 +482,15 @@ fn check_kept(definition: &Definition, program: &Program) -> Result<(), Refusal>
     )
 }
 
-/// Returns whether `definition` is at the entry of a function. `found` is its location, `None` if
-/// the module is not loaded.
-fn is_at_entry(definition: &Definition, found: Option<&Found>) -> bool {
-    match (found, &definition.place) {
+/// Returns which arguments there are at the location of `definition`. `found` is that location, `None`
+/// if the module is not loaded.
+fn arguments_at<'a>(definition: &Definition, found: Option<&'a Found>) -> ArgumentsAt<'a> {
+    let at_entry = match (found, &definition.place) {
         (Some(found), _) => found.at_entry,
         (None, place) => matches!(place, Place::Symbol { offset: 0, .. }),
-    }
+    };
+    let point = found.and_then(Found::point_arguments);
+    ArgumentsAt { at_entry, point }
 }
 
 /// Returns whether the event's directory would collide with a file.

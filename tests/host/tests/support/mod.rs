@@ -56,6 +56,8 @@ pub struct Kernel {
     pub per_cpu: u64,
     pub reads: Cell<usize>,
     pub now: Cell<u64>,
+    /// Where the arguments are of the static point that is probed.
+    pub point: Option<&'static str>,
 }
 
 impl Default for Kernel {
@@ -76,6 +78,7 @@ impl Default for Kernel {
             per_cpu: 0x10_0000,
             reads: Cell::new(0),
             now: Cell::new(1_000_000),
+            point: None,
         }
     }
 }
@@ -338,6 +341,7 @@ fn compile_by(
     let mut target = Target {
         arch: kernel.arch,
         at_entry,
+        point: kernel.point.map(str::as_bytes),
         symbols: kernel,
         paths: PathOffsets {
             dentry_name: DENTRY_NAME as u32,
