@@ -13,8 +13,8 @@ impl X86Insn {
     /// Returns why the instruction, which `bytes` begin with, cannot carry a uprobe; `None` if it
     /// can.
     pub fn user_refusal(&self, bytes: &[u8]) -> Option<&'static str> {
-        let prefixes = bytes.get(..self.opcode_at()).unwrap_or_default();
-        let has_any = |refused: &[u8]| prefixes.iter().any(|byte| refused.contains(byte));
+        let prefixes = bytes.iter().take_while(|&&byte| is_prefix(byte));
+        let has_any = |refused: &[u8]| prefixes.clone().any(|byte| refused.contains(byte));
         let [opcode, second, ..] = self.head.to_le_bytes();
         let is_one = !matches!(
             self.map(),
@@ -28,7 +28,9 @@ impl X86Insn {
         if has_any(&[0x26, 0x2e, 0x36, 0x3e]) && !is_nop {
             return Some("the kernel does not step instructions with this segment prefix");
         }
-        if self.class() == X86Class::MasksException {
+        // The second byte is the ModRM, behind a VEX prefix, too.
+        let is_mov_ss = is_one && opcode == 0x8e && second & 0x38 == 0x10;
+        if self.class() == X86Class::MasksException || is_mov_ss {
             return Some("it holds back exceptions until the next instruction");
         }
         match is_one && is_refused(opcode) {
@@ -36,6 +38,15 @@ impl X86Insn {
             false => None,
         }
     }
+}
+
+/// Returns whether `byte` is a legacy prefix or REX. The bytes of other prefixes, such as VEX, can
+/// have any value.
+fn is_prefix(byte: u8) -> bool {
+    matches!(
+        byte,
+        0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3
+    )
 }
 
 /// Returns whether the kernel's table lacks the opcode byte.
@@ -63,6 +74,11 @@ mod tests {
             &[0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0],
             &[0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
             &[0xe8, 0, 0, 0, 0],
+            // vaddps and vaddpd: bytes of the VEX prefix that would be LOCK or a segment elsewhere.
+            &[0xc5, 0xf0, 0x58, 0xc2],
+            &[0xc5, 0x2e, 0x58, 0xc2],
+            &[0xc4, 0xe1, 0x36, 0x58, 0xc2],
+            &[0x62, 0xf1, 0x3e, 0x48, 0x58, 0xc2],
         ];
         let refused: &[&[u8]] = &[
             &[0xcc],
@@ -73,6 +89,9 @@ mod tests {
             // vmovdqa, whose opcode byte is that of outs.
             &[0xc5, 0xfd, 0x6f, 0x07],
             &[0x8e, 0xd0],
+            // vpmaskmovd, which the kernel takes for the mov to ss before.
+            &[0xc4, 0xe2, 0x75, 0x8e, 0x10],
+            &[0xf0, 0x48, 0xff, 0x07],
         ];
         for (all, is) in [(accepted, false), (refused, true)] {
             for bytes in all {
