@@ -22,14 +22,17 @@ const MAX_SECTIONS: u16 = 0xfeff;
 const MAX_SYMBOLS: u64 = 1 << 22;
 /// Maximum number of bytes of a table of names.
 const MAX_NAMES: u64 = 1 << 28;
-/// Maximum number of offsets at which one name is found.
-const MAX_OFFSETS: usize = 256;
 /// Maximum number of sections with notes.
 const MAX_NOTES: usize = 32;
+/// Maximum number of offsets at which one name is found: also as the end of others, which may be
+/// many for a short name.
+const MAX_OFFSETS: usize = 1 << 16;
+/// Maximum number of symbols of one name.
+const MAX_NAMESAKES: usize = 256;
 /// Number of bytes that are read at a time: a multiple of the size of each entry.
 const PIECE: usize = 64 * 96;
-/// Longest name of a symbol that is looked up.
-pub const MAX_SYMBOL_NAME: usize = 1024;
+/// Longest name of a symbol that is looked up: longer than a line.
+pub const MAX_SYMBOL_NAME: usize = 4096;
 
 const HEADER_SIZE: usize = 64;
 const SEGMENT_SIZE: usize = 56;
@@ -389,11 +392,12 @@ impl<'a> Elf<'a> {
         Ok(())
     }
 
-    /// Returns the symbols called `name` at different offsets, at most [`MAX_OFFSETS`].
+    /// Returns the symbols called `name` at different offsets, at most [`MAX_NAMESAKES`].
     ///
     /// # Errors
     ///
-    /// [`ElfError::Broken`] for an empty or too long name, and those of reading.
+    /// [`ElfError::Broken`] for an empty or too long name, [`ElfError::TooLarge`] for one that is
+    /// the end of too many others, and those of reading.
     pub fn named(&self, name: &[u8]) -> Result<Vec<ElfSymbol>, ElfError> {
         if name.is_empty() || name.len() > MAX_SYMBOL_NAME {
             return Err(ElfError::Broken);
@@ -404,7 +408,7 @@ impl<'a> Elf<'a> {
             let mut result = Ok(());
             let symbols = (table.symbols, table.count);
             each_entry::<SYMBOL_SIZE>(self.file, symbols, &mut |_, entry| {
-                if !names.contains(&number32(entry, 0)) {
+                if names.binary_search(&number32(entry, 0)).is_err() {
                     return true;
                 }
                 let Some(symbol) = self.symbol(table, entry) else {
@@ -415,14 +419,14 @@ impl<'a> Elf<'a> {
                     Some(other) => other.is_global |= symbol.is_global,
                     None => result = found.push(symbol),
                 }
-                result.is_ok() && found.len() < MAX_OFFSETS
+                result.is_ok() && found.len() < MAX_NAMESAKES
             })?;
             result?;
         }
         Ok(found)
     }
 
-    /// Returns the offsets in the names of `table` at which `name` and a NUL are.
+    /// Returns the offsets in the names of `table` at which `name` and a NUL are, in ascending order.
     fn offsets_of(&self, table: &ElfTable, name: &[u8]) -> Result<Vec<u32>, ElfError> {
         let mut found = Vec::new();
         let mut room: Vec<u8> = Vec::new();
@@ -431,7 +435,7 @@ impl<'a> Elf<'a> {
             room.push(0)?;
         }
         let mut done = 0u64;
-        while done < table.names_size && found.len() < MAX_OFFSETS {
+        while done < table.names_size {
             let rest = table.names_size.saturating_sub(done);
             let length = usize::try_from(rest).unwrap_or(size).min(size);
             let piece = room.get_mut(..length).ok_or(ElfError::Broken)?;
@@ -442,6 +446,9 @@ impl<'a> Elf<'a> {
                 let text = piece.get(begin..).unwrap_or_default();
                 let behind = text.strip_prefix(name).and_then(|rest| rest.first());
                 if behind == Some(&0) {
+                    if found.len() == MAX_OFFSETS {
+                        return Err(ElfError::TooLarge);
+                    }
                     let offset = done.saturating_add(begin as u64);
                     found.push(u32::try_from(offset).map_err(|_| ElfError::TooLarge)?)?;
                 }

@@ -215,6 +215,32 @@ fn symbols_have_offsets_in_the_file() {
     assert!(!elf.is_code(0xfff) && !elf.is_code(0x1200) && !elf.is_code(0x2000));
 }
 
+/// The table of names of a large program has a short name as the end of many others.
+#[test]
+fn a_name_may_be_the_end_of_many_others() {
+    let with_others = |count: u32| {
+        let mut names = vec![0];
+        for n in 0..count {
+            names.extend_from_slice(format!("f{n}_main\0").as_bytes());
+        }
+        let name = u32::try_from(names.len()).expect("a small table");
+        names.extend_from_slice(b"main\0");
+        let mut file = program();
+        let at = file.len() as u64;
+        file[0x2880 + 24..0x2880 + 32].copy_from_slice(&at.to_le_bytes());
+        file[0x2880 + 32..0x2880 + 40].copy_from_slice(&(names.len() as u64).to_le_bytes());
+        file[0x2500 + 24..0x2500 + 28].copy_from_slice(&name.to_le_bytes());
+        file.extend_from_slice(&names);
+        Bytes(file)
+    };
+    let file = with_others(60_000);
+    let elf = Elf::open(&file, Arch::X86_64).expect("a sound file");
+    assert_eq!(offsets(&elf, "main"), [0x1020]);
+    let file = with_others(70_000);
+    let elf = Elf::open(&file, Arch::X86_64).expect("a sound file");
+    assert_eq!(elf.named(b"main").err(), Some(ElfError::TooLarge));
+}
+
 #[test]
 fn offsets_are_in_functions() {
     let file = Bytes(program());
