@@ -228,20 +228,20 @@ fn judge(
     let at = definition.place_at;
     let behind = offset.saturating_sub(symbol.offset);
     let size = symbol.size.min(MAX_FUNCTION);
+    let name = elf
+        .name_of(symbol)
+        .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
     let Some(there) = usize::try_from(behind).ok().filter(|_| behind < size) else {
         // Without a size, only the beginning is certain.
-        return Ok(behind == 0);
+        return check_entry(definition, &name, behind == 0);
     };
     let mut bytes: Vec<u8> = Vec::new();
     for _ in 0..size {
         bytes.push(0)?;
     }
-    let name = elf
-        .name_of(symbol)
-        .map_err(|_| Refusal::new(Kind::NoMemory, at))?;
     match contents.read(symbol.offset, &mut bytes) {
         Some(read) if read == bytes.len() => {}
-        _ => return Ok(behind == 0),
+        _ => return check_entry(definition, &name, behind == 0),
     }
     let placement = Placement::of(JudgedFunction {
         name: &name,
@@ -253,13 +253,7 @@ fn judge(
             ..Facts::default()
         },
     });
-    let at_entry = placement.is_entry(there);
-    if definition.kind.is_return && !at_entry {
-        let name = Plain(&name);
-        return Err(
-            Refusal::new(Kind::BadRetprobe, at).with_detail(format_args!("{name} begins at +0x0"))
-        );
-    }
+    let at_entry = check_entry(definition, &name, placement.is_entry(there))?;
     let verdict = match placement.judge(there)?.verdict {
         Verdict::Refused { why, .. } if is_of_programs(&why) => Some((Refuser::Us, why)),
         _ => {
@@ -281,6 +275,16 @@ fn judge(
         verdict: Verdict::Refused { by, why },
     };
     Err(Refusal::new(kind, at).with_detail(format_args!("{judgement}")))
+}
+
+/// Returns `at_entry`, whether the location is at the entry of the function `name`. A return probe
+/// must be there.
+fn check_entry(definition: &Definition, name: &[u8], at_entry: bool) -> Result<bool, Refusal> {
+    if definition.kind.is_return && !at_entry {
+        let refusal = Refusal::new(Kind::BadRetprobe, definition.place_at);
+        return Err(refusal.with_detail(format_args!("{} begins at +0x0", Plain(name))));
+    }
+    Ok(at_entry)
 }
 
 /// Returns whether a reason to refuse a location in the kernel is one in a program, too.
