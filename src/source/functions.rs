@@ -196,7 +196,7 @@ fn selects_none(refusal: Refusal, pattern: &[u8], names: &mut Names) -> Refusal 
 
 /// Returns a refusal for a task that is being killed, which nobody reads.
 #[cold]
-fn killed(at: usize) -> Refusal {
+pub(super) fn killed(at: usize) -> Refusal {
     Refusal::new(Kind::NoMemory, at).with_errno(Errno::EINTR)
 }
 

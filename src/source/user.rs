@@ -19,7 +19,10 @@ use crate::{
         util::text::Plain,
     },
     kapi::{c_string::c_string, context, uprobe::ProgramFile},
-    source::machine::{errno, MACHINE},
+    source::{
+        functions,
+        machine::{errno, MACHINE},
+    },
     sys::Vec,
 };
 use core::fmt;
@@ -62,9 +65,10 @@ impl FileBytes for Contents<'_> {
 ///
 /// # Errors
 ///
-/// `FILE_NOT_FOUND`, `NO_REGULAR_FILE`; `NO_FILE_SYMBOL`, `NON_UNIQ_SYMBOL`, of points, too; `BAD_UPROBE_OFFS` behind
-/// the end of the file, `BAD_REFCNT` likewise; `BAD_INSN_BNDRY`, `BAD_PLACE` and `BAD_RETPROBE` for
-/// locations that the kernel would accept, but where the probe could not work; `NO_MEMORY`.
+/// `FILE_NOT_FOUND`, `NO_REGULAR_FILE`; `NO_FILE_SYMBOL`, `NON_UNIQ_SYMBOL`, of points, too;
+/// `BAD_UPROBE_OFFS` behind the end of the file, `BAD_REFCNT` likewise; `BAD_INSN_BNDRY`, `BAD_PLACE`
+/// and `BAD_RETPROBE` for locations that the kernel would accept, but where the probe could not work;
+/// `NO_MEMORY`, with `EINTR` if the task is being killed.
 ///
 /// Context: process, may sleep.
 #[inline(never)]
@@ -79,9 +83,19 @@ pub(super) fn find(definition: &Definition, place: &FilePlace) -> Result<InProgr
         return Err(behind_end(Kind::BadRefcnt, &program, at));
     }
     if let Some(name) = &place.point {
-        return point::find(definition, (place, name), program);
+        let found = point::find(definition, (place, name), program);
+        return if context::is_being_killed() {
+            Err(functions::killed(at))
+        } else {
+            found
+        };
     }
-    let (offset, at_entry) = locate(definition, place, &program)?;
+    let located = locate(definition, place, &program);
+    // What is not read is not judged.
+    if context::is_being_killed() {
+        return Err(functions::killed(at));
+    }
+    let (offset, at_entry) = located?;
     Ok(InProgram {
         program,
         offset,
@@ -137,11 +151,13 @@ fn locate(
             (Some(symbol), offset)
         }
         None => {
-            let symbol = elf.function_at(place.offset);
-            (
-                symbol.map_err(|error| no_symbols(place, error, at))?,
-                place.offset,
-            )
+            let symbol = match elf.function_at(place.offset) {
+                Ok(symbol) => symbol,
+                Err(ElfError::NoMemory) => return Err(Refusal::new(Kind::NoMemory, at)),
+                // As if it had none.
+                Err(_) => None,
+            };
+            (symbol, place.offset)
         }
     };
     if !elf.is_code(offset) {
