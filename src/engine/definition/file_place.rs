@@ -39,7 +39,8 @@ pub struct FilePlace {
     pub point: Option<PointName>,
     /// The offset in bytes.
     pub offset: u64,
-    /// The offset in the file of the counter of those who trace the location; 0 if there is none.
+    /// The offset in the file of the counter of those who trace the location, which is even; 0 if
+    /// there is none.
     pub counter: u64,
 }
 
@@ -155,7 +156,15 @@ fn counter(text: Span<'_>) -> Result<u64, Error> {
         return Err(behind.error(Kind::BadRefcntSuffix));
     }
     let offset = lex::unsigned(number.bytes).filter(|&offset| i64::try_from(offset).is_ok());
-    offset.ok_or_else(|| number.error(Kind::BadRefcnt))
+    let offset = offset.ok_or_else(|| number.error(Kind::BadRefcnt))?;
+    // The kernel refuses it when the event is enabled.
+    match offset & 1 {
+        0 => Ok(offset),
+        _ => {
+            let error = number.error(Kind::BadRefcnt);
+            Err(error.with_detail(format_args!("a counter has an even offset")))
+        }
+    }
 }
 
 impl fmt::Display for FilePlace {
