@@ -6,7 +6,7 @@
 use core::fmt;
 
 use crate::engine::language::functions::Patterns;
-use crate::engine::language::lex::{Command, Span};
+use crate::engine::language::lex::{self, Command, Span};
 use crate::engine::refusal::error::Error;
 use crate::engine::refusal::foreign;
 use crate::engine::util::text::Plain;
@@ -27,18 +27,8 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words that begin what bpftrace runs without a probe, or probes of what is no code.
-const NO_PLACES: [&[u8]; 9] = [
-    b"interval",
-    b"profile",
-    b"BEGIN",
-    b"END",
-    b"software",
-    b"hardware",
-    b"watchpoint",
-    b"iter",
-    b"self",
-];
+/// Words that begin what bpftrace runs without a probe, or probes that no event is like.
+const NO_EVENTS: [&[u8]; 6] = [b"BEGIN", b"END", b"software", b"hardware", b"iter", b"self"];
 
 /// Words of commands that delete one event.
 const DELETIONS: [&[u8]; 6] = [b"delete", b"del", b"rm", b"remove", b"undefine", b"--del"];
@@ -90,10 +80,13 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
         let event = place.map_or(&b"EVENT"[..], |event| event.bytes);
         return error.with_detail(format_args!("write -:{} to delete", Plain(event)));
     }
-    if NO_PLACES.contains(&name) {
-        return error.with_detail(format_args!(
-            "only code and tracepoints of the kernel can be probed"
-        ));
+    match (name, place) {
+        (b"interval" | b"profile", Some(period)) => return ticks(error, period),
+        (b"watchpoint" | b"asyncwatchpoint", Some(data)) => return watched(error, data),
+        _ => {}
+    }
+    if NO_EVENTS.contains(&name) {
+        return error.with_detail(format_args!("no event is like it"));
     }
     let is_it = |words: &str| words.split(' ').any(|word| word.as_bytes() == name);
     let provider = PROVIDERS.iter().find(|(words, ..)| is_it(words));
@@ -126,6 +119,34 @@ pub(super) fn unknown_letter(error: Error, command: &Command, head: Span<'_>) ->
     match Bare::of(command, head) {
         Some(bare) => error.with_detail(format_args!("a letter stands first: write {bare}")),
         None => error,
+    }
+}
+
+/// Returns `error` with what stands for bpftrace's `UNIT:NUMBER`.
+fn ticks(error: Error, period: Span<'_>) -> Error {
+    let parts = period.find(b':').map(|colon| period.around(colon));
+    let is_unit = |unit: &[u8]| [&b"hz"[..], b"us", b"ms", b"s"].contains(&unit);
+    let is_period = |(unit, number): &(Span<'_>, Span<'_>)| {
+        is_unit(unit.bytes) && lex::decimal(number.bytes).is_some()
+    };
+    match parts.filter(is_period) {
+        Some((unit, number)) => error.with_detail(format_args!(
+            "here it is c {}{}",
+            Plain(number.bytes),
+            Plain(unit.bytes)
+        )),
+        None => error.with_detail(format_args!("here it is c PERIOD, as in c 99hz")),
+    }
+}
+
+/// Returns `error` with what stands for bpftrace's `DATA:LENGTH:ACCESS`.
+fn watched(error: Error, data: Span<'_>) -> Error {
+    let parts = data.rfind(b':').map(|colon| data.around(colon));
+    match parts {
+        Some((data, access)) if [&b"w"[..], b"rw"].contains(&access.bytes) => error.with_detail(
+            format_args!("here it is w {}@{}", Plain(access.bytes), Plain(data.bytes)),
+        ),
+        _ => error.with_detail(format_args!("here it is w ACCESS@DATA:LENGTH, as in w w@jiffies:8")),
     }
 }
 
