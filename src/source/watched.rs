@@ -8,7 +8,9 @@ use crate::{
             ast::{Definition, Place},
             watched::{Access, Watched},
         },
+        program::fetch::Symbols,
         refusal::error::{Errno, Error as Refusal, Kind},
+        util::text::Plain,
     },
     kapi::{
         interrupt::{InterruptCause, WatchedAccess},
@@ -89,6 +91,12 @@ pub(super) fn find(
     }
     let address = watched.address(base);
     let refusal = || Refusal::new(Kind::BadWatch, at);
+    if let Some(name) = watched.symbol.as_ref().filter(|_| names.is_per_cpu(base)) {
+        let name = Plain(name);
+        return Err(refusal().with_detail(format_args!(
+            "each CPU has its own: write an address, as this_cpu_ptr(@{name}) of a probe is"
+        )));
+    }
     if address < KERNEL {
         return Err(refusal().with_detail(format_args!("{address:#x} is no address of the kernel")));
     }
