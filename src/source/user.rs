@@ -139,6 +139,9 @@ fn locate(
     let (symbol, offset) = match &place.symbol {
         Some(name) => {
             let symbol = only(&elf, place, name, at)?;
+            if symbol.is_resolver {
+                return Err(resolver(&symbol, name, at));
+            }
             let offset = symbol.offset.checked_add(place.offset);
             let offset = offset.ok_or(Refusal::new(Kind::BadUprobeOffs, at))?;
             if symbol.size > 0 && place.offset >= symbol.size {
@@ -197,6 +200,19 @@ fn only(elf: &Elf<'_>, place: &FilePlace, name: &[u8], at: usize) -> Result<ElfS
         ),
         _ => Err(several(&found, at)),
     }
+}
+
+/// Returns the refusal of `symbol`, the resolver of `name`, which is called once, and has other
+/// arguments.
+#[cold]
+#[inline(never)]
+fn resolver(symbol: &ElfSymbol, name: &[u8], at: usize) -> Refusal {
+    Refusal::new(Kind::BadPlace, at).with_detail(format_args!(
+        "a program chooses its {} when it starts: write the offset of the chosen function, or \
+         {:#x} for what chooses it",
+        Plain(name),
+        symbol.offset
+    ))
 }
 
 /// Returns the refusal of a name of several symbols.

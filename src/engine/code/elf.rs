@@ -24,8 +24,7 @@ const MAX_SYMBOLS: u64 = 1 << 22;
 const MAX_NAMES: u64 = 1 << 28;
 /// Maximum number of sections with notes.
 const MAX_NOTES: usize = 32;
-/// Maximum number of offsets at which one name is found: also as the end of others, which may be
-/// many for a short name.
+/// Maximum number of offsets at which one name is found, also as the end of others.
 const MAX_OFFSETS: usize = 1 << 16;
 /// Maximum number of symbols of one name.
 const MAX_NAMESAKES: usize = 256;
@@ -127,6 +126,8 @@ pub struct ElfSymbol {
     pub size: u64,
     /// Whether other files can use it.
     pub is_global: bool,
+    /// Whether it returns the function of its name, chosen when a program starts.
+    pub is_resolver: bool,
     /// The offset of its name in the file.
     name: u64,
 }
@@ -371,6 +372,7 @@ impl<'a> Elf<'a> {
             offset,
             size: number::<8>(entry, 16),
             is_global: info >> 4 != 0,
+            is_resolver: info & 15 == STT_GNU_IFUNC,
             name: table.names.saturating_add(u64::from(number32(entry, 0))),
         })
     }
@@ -426,7 +428,7 @@ impl<'a> Elf<'a> {
         Ok(found)
     }
 
-    /// Returns the offsets in the names of `table` at which `name` and a NUL are, in ascending order.
+    /// Returns the offsets in the names of `table` at which `name` and a NUL are, ascending.
     fn offsets_of(&self, table: &ElfTable, name: &[u8]) -> Result<Vec<u32>, ElfError> {
         let mut found = Vec::new();
         let mut room: Vec<u8> = Vec::new();

@@ -208,6 +208,13 @@ fn symbols_have_offsets_in_the_file() {
     // Neither data nor what another file has.
     assert!(offsets(&elf, "data").is_empty());
     assert!(offsets(&elf, "away").is_empty());
+    // A function of which one of several is chosen.
+    let mut resolver = program();
+    resolver[0x2500 + 24 + 4] = GLOBAL | 10;
+    let resolver = Bytes(resolver);
+    let other = Elf::open(&resolver, Arch::X86_64).expect("a sound file");
+    let is_resolver = |elf: &Elf<'_>| elf.named(b"main").map(|found| found[0].is_resolver);
+    assert_eq!((is_resolver(&elf), is_resolver(&other)), (Ok(false), Ok(true)));
     let both = elf.named(b"both").expect("a sound file");
     let is_global: Vec<bool> = both.iter().map(|symbol| symbol.is_global).collect();
     assert_eq!(is_global, [false, true]);
