@@ -54,7 +54,7 @@ int ferroprobe_interrupts_add(struct ferroprobe_interrupts *interrupts)
 	}
 	added++;
 	result = cpuhp_state_add_instance(state, &interrupts->node);
-	WRITE_ONCE(interrupts->is_added, !result);
+	interrupts->is_added = !result;
 	if (result && !--added)
 		cpuhp_remove_multi_state(state);
 unlock:
@@ -66,7 +66,7 @@ void ferroprobe_interrupts_remove(struct ferroprobe_interrupts *interrupts)
 {
 	mutex_lock(&added_lock);
 	if (interrupts->is_added) {
-		WRITE_ONCE(interrupts->is_added, false);
+		interrupts->is_added = false;
 		cpuhp_state_remove_instance(state, &interrupts->node);
 		if (!--added)
 			cpuhp_remove_multi_state(state);

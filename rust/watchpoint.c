@@ -87,9 +87,9 @@ static int watch_start(struct ferroprobe_interrupts *interrupts, unsigned int cp
 	event = perf_event_create_kernel_counter(&attr, cpu, NULL, accessed, watch);
 	if (!IS_ERR(event))
 		*per_cpu_ptr(watch->events, cpu) = event;
-	else if (!READ_ONCE(interrupts->is_added))
+	else if (cpu_active(cpu))
 		result = PTR_ERR(event);
-	/* Otherwise the CPU comes online without it. */
+	/* Otherwise the CPU is coming online, and comes without it. */
 	mutex_unlock(&watch->lock);
 	return result;
 }
