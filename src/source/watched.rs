@@ -9,7 +9,10 @@ use crate::{
             watched::{Access, Watched},
         },
         program::fetch::Symbols,
-        refusal::error::{Errno, Error as Refusal, Kind},
+        refusal::{
+            error::{Errno, Error as Refusal, Kind},
+            suggest::distance::Nearest,
+        },
         util::text::Plain,
     },
     kapi::{
@@ -83,9 +86,8 @@ pub(super) fn find(
                 if is_loaded.map_err(|_| Refusal::new(Kind::NoMemory, at))? == Some(false) {
                     return Ok(None);
                 }
-                let (module, symbol) = definition.place.symbol().unwrap_or((None, name));
-                let refusal = Refusal::new(Kind::NoDataSymbol, at);
-                return Err(namesakes::no_symbol(refusal, module, symbol, names));
+                let place = definition.place.symbol().unwrap_or((None, name));
+                return Err(no_symbol(place, watched.access, names, at));
             }
         }
     }
@@ -111,6 +113,39 @@ pub(super) fn find(
     let module = symbol.as_ref().and_then(|symbol| symbol.module());
     let module = module.map(Vec::from_slice).transpose()?;
     Ok(Some((address, module)))
+}
+
+/// Returns the refusal of an unknown symbol, of the kernel and its modules, or of `module`, which is
+/// loaded; with similar names.
+#[cold]
+#[inline(never)]
+fn no_symbol(
+    (module, symbol): (Option<&[u8]>, &[u8]),
+    access: Access,
+    names: &mut Names,
+    at: usize,
+) -> Refusal {
+    let refusal = Refusal::new(Kind::NoDataSymbol, at);
+    if access == Access::Execute {
+        return namesakes::no_symbol(refusal, module, symbol, names);
+    }
+    let mut nearest = Nearest::to_wrong_symbol(symbol);
+    let name = Plain(symbol);
+    if let Some(module) = module.map(Plain) {
+        return refusal.with_detail(format_args!(
+            "module {module} has no variable {name}, see /proc/kallsyms"
+        ));
+    }
+    names.each_similar_data(&mut nearest);
+    match nearest.is_none() {
+        true => refusal.with_detail(format_args!(
+            "there is no symbol {name}: see /proc/kallsyms, write MODULE:{name} if its module is \
+             not loaded"
+        )),
+        false => refusal.with_detail(format_args!(
+            "there is no symbol {name}, did you mean {nearest}?"
+        )),
+    }
 }
 
 /// Checks that the symbol `name`, which is at `address`, is the kernel's only one of that name.

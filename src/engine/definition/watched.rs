@@ -100,9 +100,9 @@ impl Watched {
             }
         };
         let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-$".contains(&byte);
-        if matches!(name.first(), None | Some(b'0'..=b'9' | b':'))
-            || name.find_by(|byte| !is_in(byte)).is_some()
-        {
+        let begins = |span: Span<'_>| !matches!(span.first(), None | Some(b'0'..=b'9' | b':'));
+        let behind = name.find(b':').map_or(name, |colon| name.around(colon).1);
+        if !begins(name) || !begins(behind) || name.find_by(|byte| !is_in(byte)).is_some() {
             return Err(bad(place));
         }
         let mut symbol = name.to_vec()?;
@@ -192,6 +192,9 @@ mod tests {
             "x@f:8",
             "@x",
             "w@9z",
+            "w@jiffies:",
+            "w@jiffies:4:4",
+            "w@ext4:",
         ] {
             assert_eq!(shown(text), None, "{text}");
         }
