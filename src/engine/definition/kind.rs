@@ -383,6 +383,11 @@ kinds! {
 }
 
 impl Row {
+    /// Returns whether a location is in a function, or is the function.
+    pub fn is_in_function(&self) -> bool {
+        !matches!(self.location, Some(Location::Period | Location::Watched))
+    }
+
     /// Returns the variable `text`, which begins with `$`, if only this kind has it, with its index
     /// among the registers.
     pub fn own_variable(&self, text: &[u8]) -> Option<(u8, &'static OwnVariable)> {

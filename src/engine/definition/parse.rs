@@ -85,9 +85,10 @@ fn other_file(definition: &Definition) -> Error {
     let error = Error::new(Kind::OtherFile, definition.place_at);
     match definition.kind.is_user {
         true => error.with_detail(format_args!("write it to uprobe_events or dynamic_events")),
+        // No other letter has a location in a file.
         false => error.with_detail(format_args!(
             "write it to kprobe_events; here it is {} PATH:OFFSET or PATH:SYMBOL",
-            definition.kind.letter
+            if definition.kind.is_return { 'r' } else { 'p' }
         )),
     }
 }

@@ -77,7 +77,11 @@ pub(super) fn expression(
         let peel = match inner.first() {
             Some(b'+' | b'-') => dereference,
             Some(b'(') => parentheses,
-            _ if is_this_cpu(inner) && (is_of_event(kind) || kind.is_user) => {
+            _ if is_this_cpu(inner) && kind.is_user => {
+                let error = inner.error(Kind::NosupPercpu);
+                return Err(error.with_detail(format_args!("a program has no kernel memory")));
+            }
+            _ if is_this_cpu(inner) && is_of_event(kind) => {
                 return Err(inner.error(Kind::NosupPercpu));
             }
             _ if is_this_cpu(inner) => this_cpu,

@@ -57,7 +57,11 @@ impl<'b> Compiler<'_, 'b> {
             )));
         }
         if !self.are_passed() && !self.kind.is_return && !self.target.at_entry {
-            return Err(Error::new(Kind::NofentryArgs, at));
+            let error = Error::new(Kind::NofentryArgs, at);
+            return Err(match self.kind.is_in_function() {
+                true => error,
+                false => error.with_detail(format_args!("no function begins: write registers")),
+            });
         }
         let structure = value.filter(|value| value.is_structure());
         walk.low = structure.as_ref().and_then(low_bits);

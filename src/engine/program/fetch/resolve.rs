@@ -371,6 +371,8 @@ impl<'b> Compiler<'_, 'b> {
         let function = self.function();
         let any = function.filter(|f| target::parameters(f, kind).next().is_some());
         let error = match (self.target.btf.is_some() && here, any) {
+            (false, _) if !kind.is_in_function() => Error::new(Kind::NosupBtfarg, at)
+                .with_detail(format_args!("no function begins: write a register")),
             (false, _) if self.target.btf.is_some() => {
                 Error::new(Kind::NosupBtfarg, at).with_detail(format_args!(
                     "parameters have names at a function's entry only: write a register, or the symbol without an offset"
