@@ -338,6 +338,8 @@ pub enum EntryWay {
     Followed,
     /// A tracepoint's call, and [`Unpreempted`].
     Tracepoint,
+    /// A uprobe's call, and [`Unpreempted`].
+    Program,
     /// A hard interrupt.
     Interrupt,
 }

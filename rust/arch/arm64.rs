@@ -93,7 +93,9 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
         EntryWay::Call if cfg!(not(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)) => {
             extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2)
         }
-        EntryWay::Trap | EntryWay::Jump | EntryWay::Call => extra::FERROPROBE_PREEMPT_OFFSET,
+        EntryWay::Trap | EntryWay::Jump | EntryWay::Call | EntryWay::Program => {
+            extra::FERROPROBE_PREEMPT_OFFSET
+        }
         EntryWay::Tracepoint => {
             extra::FERROPROBE_PREEMPT_OFFSET.wrapping_add(extra::FERROPROBE_TRACEPOINT_OFFSET)
         }

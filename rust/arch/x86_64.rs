@@ -138,7 +138,9 @@ pub(in super::super) fn added_by(entry: EntryWay) -> u32 {
             extra::FERROPROBE_NMI_OFFSET.wrapping_add(extra::FERROPROBE_HARDIRQ_OFFSET)
         }
         EntryWay::Followed => extra::FERROPROBE_PREEMPT_OFFSET.wrapping_mul(2),
-        EntryWay::Jump | EntryWay::Call | EntryWay::Return => extra::FERROPROBE_PREEMPT_OFFSET,
+        EntryWay::Jump | EntryWay::Call | EntryWay::Return | EntryWay::Program => {
+            extra::FERROPROBE_PREEMPT_OFFSET
+        }
         EntryWay::Tracepoint => AT_TRACEPOINT,
         EntryWay::Interrupt => extra::FERROPROBE_HARDIRQ_OFFSET,
     }
@@ -293,7 +295,8 @@ pub(in super::super) fn instruction_pointer(regs: &bindings::pt_regs) -> u64 {
 pub(in super::super) fn probed_address(ip: u64, entry: EntryWay) -> u64 {
     match entry {
         EntryWay::Trap | EntryWay::Jump | EntryWay::Call => ip.wrapping_sub(1),
-        EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint | EntryWay::Interrupt => ip,
+        EntryWay::Return | EntryWay::Followed | EntryWay::Tracepoint => ip,
+        EntryWay::Program | EntryWay::Interrupt => ip,
     }
 }
 
