@@ -169,19 +169,21 @@ fn locate(
             Refuser::Us
         )));
     }
-    if MACHINE
-        .arch
-        .isa()
-        .fixed_len()
-        .is_some_and(|len| offset.checked_rem(len as u64) != Some(0))
-    {
-        return Err(Refusal::new(Kind::BadInsnBndry, at));
-    }
+    check_alignment(offset, at)?;
     let Some(symbol) = symbol else {
         return Ok((offset, false));
     };
     let at_entry = judge(definition, &elf, (&symbol, offset), &contents)?;
     Ok((offset, at_entry))
+}
+
+/// Refuses an offset at which no instruction can be.
+fn check_alignment(offset: u64, at: usize) -> Result<(), Refusal> {
+    let length = MACHINE.arch.isa().fixed_len();
+    match length.is_some_and(|length| offset.checked_rem(length as u64) != Some(0)) {
+        true => Err(Refusal::new(Kind::BadInsnBndry, at)),
+        false => Ok(()),
+    }
 }
 
 /// Returns the symbol called `name`. A global one is preferred, as by the linker.

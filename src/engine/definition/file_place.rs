@@ -11,7 +11,7 @@ use core::fmt;
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
 use crate::engine::util::text::Plain;
-use crate::sys::Vec;
+use crate::sys::{Box, Vec};
 
 /// Behind a location: the function's return is meant.
 const RETURN: &[u8] = b"%return";
@@ -36,7 +36,7 @@ pub struct FilePlace {
     /// The symbol from which the offset counts; `None` for the beginning of the file.
     pub symbol: Option<Vec<u8>>,
     /// The static point; there is no symbol then, and no offset.
-    pub point: Option<PointName>,
+    pub point: Option<Box<PointName>>,
     /// The offset in bytes.
     pub offset: u64,
     /// The offset in the file of the counter of those who trace the location, which is even; 0 if
@@ -128,10 +128,11 @@ impl FilePlace {
         Ok(Self {
             path: path.to_vec()?,
             symbol: None,
-            point: Some(PointName {
+            // Definitions are passed on by value, and most have none.
+            point: Some(Box::new(PointName {
                 provider: provider.to_vec()?,
                 name: name.to_vec()?,
-            }),
+            })?),
             offset: 0,
             counter: 0,
         })
@@ -169,7 +170,8 @@ fn counter(text: Span<'_>) -> Result<u64, Error> {
 
 impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(PointName { provider, name }) = &self.point {
+        if let Some(point) = &self.point {
+            let PointName { provider, name } = &**point;
             let (path, provider, name) = (Plain(&self.path), Plain(provider), Plain(name));
             return write!(f, "usdt:{path}:{provider}:{name}");
         }

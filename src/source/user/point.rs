@@ -2,7 +2,7 @@
 
 //! Static points of programs (USDT), by provider and name.
 
-use super::{judge, no_symbols, Contents, InProgram, MAX_NAMED};
+use super::{check_alignment, judge, no_symbols, Contents, InProgram, MAX_NAMED};
 use crate::{
     engine::{
         code::elf::{points::ElfPoint, Elf, ElfError},
@@ -90,6 +90,7 @@ pub(super) fn find(
             counter,
             arguments,
         } = only(&elf, (place, name), at)?;
+        check_alignment(offset, at)?;
         if let Some(symbol) = elf.function_at(offset).map_err(unreadable)? {
             judge(definition, &elf, (&symbol, offset), &contents)?;
         }

@@ -106,7 +106,8 @@ impl Elf<'_> {
         Ok(true)
     }
 
-    /// Returns the point of a note; `None` if it is in no code, or its texts do not end.
+    /// Returns the point of a note; `None` if it is in no code, its counter is at an odd offset, which
+    /// the kernel refuses, or its texts do not end.
     fn point<'n>(&self, note: &'n [u8]) -> Option<ElfPoint<'n>> {
         let (addresses, texts) = note.split_at_checked(ADDRESSES)?;
         let mut texts = texts.split(|&byte| byte == 0);
@@ -121,7 +122,7 @@ impl Elf<'_> {
         let offset = offset_of(number::<8>(addresses, 0)).filter(|&offset| self.is_code(offset))?;
         let counter = match number::<8>(addresses, 16) {
             0 => 0,
-            address => offset_of(address)?,
+            address => offset_of(address).filter(|&offset| offset & 1 == 0)?,
         };
         Some(ElfPoint {
             provider,

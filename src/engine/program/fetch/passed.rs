@@ -48,9 +48,6 @@ impl<'b> Compiler<'_, 'b> {
         is_followed: bool,
     ) -> Result<(), Error> {
         let at = walk.at;
-        if let Some(point) = self.target.point {
-            return self.of_point(walk, n, point);
-        }
         if self.kind.is_user && self.kind.is_return {
             return Err(Error::new(Kind::NofentryArgs, at).with_detail(format_args!(
                 "the kernel keeps none until the return: probe the entry, too"
@@ -111,10 +108,11 @@ impl<'b> Compiler<'_, 'b> {
         Ok(())
     }
 
-    /// Begins `walk` with argument `n` of the static point whose arguments are at `places`.
+    /// Begins `walk` with argument `n` of the static point that is probed, counted from zero.
     #[inline(never)]
-    fn of_point(&mut self, walk: &mut TypeWalk<'b>, n: u16, places: &[u8]) -> Result<(), Error> {
+    pub(super) fn of_point(&mut self, walk: &mut TypeWalk<'b>, n: u16) -> Result<(), Error> {
         let at = walk.at;
+        let places = self.target.point.unwrap_or_default();
         let argument = point_argument(places, n.into(), self.target.arch.isa());
         let argument = argument.map_err(|why| no_argument(why, at))?;
         match argument.place {

@@ -182,6 +182,10 @@ impl<'b> Compiler<'_, 'b> {
             ast::Origin::Register(reg) | ast::Origin::Own(reg) => LoadOrigin::Register(*reg),
             ast::Origin::StackPointer => LoadOrigin::Register(isa.stack_register()),
             ast::Origin::Stack(n) => LoadOrigin::Stack(*n),
+            ast::Origin::Argument(n) if self.target.point.is_some() => {
+                self.of_point(walk, *n)?;
+                walk.origin
+            }
             ast::Origin::Argument(n) => {
                 let is_followed = walk.is_whole || has_members(expression);
                 let parameter = self.parameter(usize::from(*n), at)?;
