@@ -268,17 +268,27 @@ impl Definitions {
         function: InModule<'_>,
     ) -> Result<(Box<Program>, Layout), Refusal> {
         let needs_types = types::are_needed(definition);
-        let compiled = self.with_target(needs_types, arguments, function, |target| {
-            fetch::compile(definition, target)
-        })?;
-        match compiled {
+        match self.compile_once(definition, needs_types, arguments, function) {
             // With types the refusal knows whether it is a parameter.
-            Err(refusal) if refusal.kind == Kind::NoDataSymbol && !needs_types => self
-                .with_target(true, arguments, function, |target| {
-                    fetch::compile(definition, target)
-                })?,
+            Err(refusal) if refusal.kind == Kind::NoDataSymbol && !needs_types => {
+                self.compile_once(definition, true, arguments, function)
+            }
             compiled => compiled,
         }
+    }
+
+    /// Does that with type information or without.
+    #[inline(never)]
+    fn compile_once(
+        &mut self,
+        definition: &Definition,
+        needs_types: bool,
+        arguments: ArgumentsAt<'_>,
+        function: InModule<'_>,
+    ) -> Result<(Box<Program>, Layout), Refusal> {
+        self.with_target(needs_types, arguments, function, |target| {
+            fetch::compile(definition, target)
+        })?
     }
 
     /// Compiles the fetch arguments of `definition`, and checks that they mean the same in all
@@ -325,13 +335,10 @@ impl Definitions {
         let symbol = Symbol::boxed(address).map_err(|_| AllocError)?;
         let name = symbol.as_ref().map(|symbol| symbol.name());
         let module = symbol.as_ref().and_then(|symbol| symbol.module());
-        let compiled = self.compile_in(definition, ArgumentsAt::ENTRY, (name, module));
-        compiled.map_err(|refusal| match name {
-            Some(name) if !refusal.has_detail() => {
-                refusal.with_detail(format_args!("in {}", Plain(name)))
-            }
-            _ => refusal,
-        })
+        match self.compile_in(definition, ArgumentsAt::ENTRY, (name, module)) {
+            Err(refusal) => Err(in_function(refusal, name)),
+            compiled => compiled,
+        }
     }
 
     /// Checks that the arguments of `probe` mean the same in the functions of `group` as in its
@@ -480,6 +487,18 @@ fn check_kept(definition: &Definition, program: &Program) -> Result<(), Refusal>
         program.entry_words()
     )),
     )
+}
+
+/// Returns `refusal` of an argument with the name of the function, if it has no other detail.
+#[cold]
+#[inline(never)]
+fn in_function(refusal: Refusal, name: Option<&[u8]>) -> Refusal {
+    match name {
+        Some(name) if !refusal.has_detail() => {
+            refusal.with_detail(format_args!("in {}", Plain(name)))
+        }
+        _ => refusal,
+    }
 }
 
 /// Returns which arguments there are at the location of `definition`. `found` is that location, `None`
