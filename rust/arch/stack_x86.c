@@ -115,13 +115,20 @@ static __always_inline u64 irq_stack_end(void)
 	return top ? READ_ONCE(*(u64 *)(top + per_cpu_offset(raw_smp_processor_id()))) + sizeof(u64) : 0;
 }
 
-/* The kernel's unwinder: adds the callers of the frame that @regs are of. */
+DEFINE_PER_CPU(u8, ferroprobe_unwinding);
+
+/* The kernel's unwinder: adds the callers of the frame that @regs are of, unless it is in use. */
 static __always_inline void unwind_callers(struct frames *frames, struct pt_regs *regs, u64 skip,
 					   u64 skip_size)
 {
 	struct unwind_state state;
+	u8 context = begin_unwinding();
 	u64 address;
 
+	if (unlikely(!context)) {
+		frames->is_cut = true;
+		return;
+	}
 	unwind_start(&state, current, regs, NULL);
 	/*
 	 * As behind an error: then the kernel's unwinder prints no warning.  ORC is wrong about the last
@@ -134,6 +141,7 @@ static __always_inline void unwind_callers(struct frames *frames, struct pt_regs
 		    is_full(frames, put_behind_probe(frames, address, skip, skip_size), &state))
 			break;
 	}
+	end_unwinding(context);
 }
 
 #ifdef CONFIG_UNWINDER_ORC

@@ -332,6 +332,7 @@ static noinline u32 learn(u64 address)
 {
 	int before = atomic_read(&forgotten);
 	u32 rule, way, slot = slot_of(address);
+	u8 context;
 
 	/* Before the look at the modules. */
 	smp_mb();
@@ -340,7 +341,11 @@ static noinline u32 learn(u64 address)
 	/* A return address is one more. */
 	if (is_replaced(address) || is_replaced(address + 1))
 		return NO_RULE;
+	context = begin_unwinding();
+	if (!context)
+		return NO_RULE;
 	rule = ask(address);
+	end_unwinding(context);
 	keep(address << 32 | rule, slot);
 	smp_mb();
 	if (atomic_read(&forgotten) == before)
