@@ -351,7 +351,44 @@ impl Symbols for Names {
 }
 
 /// Looks up kernel functions and, in the kernel's types, numbers; with `Names`, similar names.
-pub(crate) struct KernelFunctions<'a>(pub(crate) Option<&'a mut Names>, pub(crate) &'a mut Cache);
+pub(crate) struct KernelFunctions<'a> {
+    names: Option<&'a mut Names>,
+    types: &'a mut Cache,
+    /// The numbers that were looked up: a filter is compiled for each event of a group.
+    numbers: Vec<(Vec<u8>, KnownNumber)>,
+}
+
+impl<'a> KernelFunctions<'a> {
+    /// Looks up in `types`; suggests from `names`.
+    pub(crate) fn new(names: Option<&'a mut Names>, types: &'a mut Cache) -> Self {
+        Self {
+            names,
+            types,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Looks up the value of an enumeration of the kernel that is called `name`, in milliseconds.
+    #[inline(never)]
+    fn look_up(&mut self, name: &[u8]) -> KnownNumber {
+        let look = |btf: Option<Btf<'_>>| {
+            let mut found = KnownNumber::Nothing;
+            if let Some(btf) = btf {
+                btf.each_number(name, &mut |value| {
+                    // CAST: two's complement.
+                    let value = KnownNumber::One(value as i64);
+                    found = match found {
+                        KnownNumber::Nothing => value,
+                        known if known == value => known,
+                        _ => KnownNumber::Several,
+                    };
+                });
+            }
+            found
+        };
+        self.types.with(None, look).unwrap_or(KnownNumber::Nothing)
+    }
+}
 
 impl LookupFunctions for KernelFunctions<'_> {
     fn named(&mut self, name: &[u8]) -> Option<(u64, u64)> {
@@ -371,22 +408,16 @@ impl LookupFunctions for KernelFunctions<'_> {
 
     /// Without memory finds none.
     fn number_called(&mut self, name: &[u8]) -> KnownNumber {
-        let look = |btf: Option<Btf<'_>>| {
-            let mut found = KnownNumber::Nothing;
-            if let Some(btf) = btf {
-                btf.each_number(name, &mut |value| {
-                    // CAST: two's complement.
-                    let value = KnownNumber::One(value as i64);
-                    found = match found {
-                        KnownNumber::Nothing => value,
-                        known if known == value => known,
-                        _ => KnownNumber::Several,
-                    };
-                });
-            }
-            found
-        };
-        self.1.with(None, look).unwrap_or(KnownNumber::Nothing)
+        let mut known = self.numbers.iter();
+        if let Some((_, number)) = known.find(|(known, _)| **known == *name) {
+            return *number;
+        }
+        let number = self.look_up(name);
+        // Without memory it is looked up again.
+        if let Ok(name) = Vec::from_slice(name) {
+            let _ = self.numbers.push((name, number));
+        }
+        number
     }
 
     fn last_cpu(&self) -> u32 {
@@ -395,7 +426,7 @@ impl LookupFunctions for KernelFunctions<'_> {
 
     /// Without memory passes none.
     fn each_similar(&mut self, nearest: &mut Nearest<'_>) {
-        if let Some(names) = &mut self.0 {
+        if let Some(names) = &mut self.names {
             let _ = names.each_similar(None, nearest);
         }
     }

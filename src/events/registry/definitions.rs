@@ -166,7 +166,7 @@ impl Definitions {
         Span { bytes: text, at }: Span<'_>,
         layout: &Layout,
     ) -> Result<Filter, Refusal> {
-        let mut functions = KernelFunctions(Some(&mut self.names), &mut self.types);
+        let mut functions = KernelFunctions::new(Some(&mut self.names), &mut self.types);
         // BOUND: One filter, for one event.
         let filter = Filter::compile(text, layout, &mut functions);
         filter.map_err(|mut refusal| {
@@ -177,7 +177,7 @@ impl Definitions {
 
     /// Returns what a filter looks names up in, without suggestions for unknown ones.
     pub(crate) fn functions(&mut self) -> KernelFunctions<'_> {
-        KernelFunctions(None, &mut self.types)
+        KernelFunctions::new(None, &mut self.types)
     }
 
     /// Adds similar names to the refusal of the function `name`, which does not exist.
