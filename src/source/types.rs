@@ -12,6 +12,7 @@ use crate::{
             ast::{Argument, Definition, Origin, StepKind},
             kind::ArgumentsFrom,
         },
+        language::types::Shown,
         program::btf::{Btf, Index, Malformed},
     },
     kapi::vfs,
@@ -145,11 +146,18 @@ pub(crate) fn of_function(definition: &Definition) -> Option<&Argument> {
         match arg.expression.origin {
             Origin::Name(_) => true,
             Origin::Argument(_) => {
-                arg.spec.is_of_structure() || matches!(first, Some(StepKind::Members(_)))
+                arg.spec.is_of_structure()
+                    || is_named(arg)
+                    || matches!(first, Some(StepKind::Members(_)))
             }
             _ => false,
         }
     })
+}
+
+/// Returns whether the value of `arg` is shown by name.
+fn is_named(arg: &Argument) -> bool {
+    arg.spec.base.shown() == Shown::Enum
 }
 
 /// Returns whether compiling `definition` may need types.
@@ -167,8 +175,9 @@ pub(crate) fn are_needed(definition: &Definition) -> bool {
         };
         // The kernel's types do not know the functions of programs.
         let by_source = by_source && !definition.kind.is_user;
-        // The type tells whether it is a dentry or a file.
-        let by_source = by_source || arg.spec.path.is_some() || arg.spec.base.is_structure();
+        // The type tells whether it is a dentry or a file, and has the names of values.
+        let by_source =
+            by_source || arg.spec.path.is_some() || arg.spec.base.is_structure() || is_named(arg);
         let is_typed =
             |action: &StepKind| matches!(action, StepKind::Members(_) | StepKind::Cast { .. });
         by_source
