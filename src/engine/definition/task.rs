@@ -12,6 +12,11 @@ pub const CGROUP: u8 = u8::MAX;
 /// Takes the place of an argument's index for the pid of the task's process.
 pub const TGID: u8 = u8::MAX - 1;
 
+/// Returns whether the index of an argument stands for what the task has, not the event.
+pub const fn is_of_task(index: u8) -> bool {
+    matches!(index, CGROUP | TGID)
+}
+
 /// A number of the current task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskNumber {

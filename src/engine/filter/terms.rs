@@ -5,7 +5,7 @@
 use core::fmt;
 
 use super::arithmetic::Arithmetic;
-use crate::engine::definition::task::{CGROUP, TGID};
+use crate::engine::definition::task::is_of_task;
 use crate::engine::record::Header;
 use crate::engine::util::glob;
 use crate::sys::{AtomicU64, Vec};
@@ -274,7 +274,7 @@ impl Single {
         else {
             return None;
         };
-        if matches!(index, CGROUP | TGID) {
+        if is_of_task(index) {
             return None;
         }
         let Test::Number {

@@ -6,6 +6,7 @@ use super::column::{Key, KeySource, Modifier, Sort, Value};
 use super::expr::HistExpr;
 use super::inter::{HistAction, InterEvent};
 use super::variable::{VarSource, VarTable, Variable};
+use crate::engine::definition::task::is_of_task;
 use crate::engine::record::Layout;
 use crate::sys::{Box, Vec};
 
@@ -102,13 +103,13 @@ impl Spec {
 
     /// Returns whether both layouts have the fields that the variables hold, at the same offsets.
     pub fn has_same_fields(&self, one: &Layout, other: &Layout) -> bool {
-        let is_alike = |index: u8| {
-            let index = usize::from(index);
+        let is_alike = |number: u8| {
+            let index = usize::from(number);
             match (one.fields.get(index), other.fields.get(index)) {
                 (Some(one), Some(other)) => {
                     *one.name == *other.name && one.base == other.base && one.count == other.count
                 }
-                _ => false,
+                _ => is_of_task(number),
             }
         };
         let mut all = self.variables().iter();

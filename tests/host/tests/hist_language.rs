@@ -270,3 +270,19 @@ mod random {
         }
     }
 }
+
+#[test]
+fn variables_of_the_task_are_alike_in_all_events() {
+    let one = event();
+    let (_, other) = compile("p vfs_read other=%cx", &mut Kernel::default()).expect("the event");
+    for (text, alike) in [
+        ("hist:name=n:keys=common_pid:t=common_tgid", true),
+        ("hist:name=n:keys=common_pid:c=common_cgroup", true),
+        ("hist:name=n:keys=common_pid:t=common_comm", true),
+        ("hist:name=n:keys=common_pid:t=num", false),
+    ] {
+        let request = parse(text, &one).expect(text);
+        let same = request.spec.has_same_fields(one.layout(), other.layout());
+        assert_eq!(same, alike, "{text}");
+    }
+}
