@@ -429,6 +429,22 @@ fn write_user_stack(out: &mut dyn Write, words: Words<'_>) -> fmt::Result {
     write_more(out, first != process)
 }
 
+/// Writes the name of `number`, or the number if the names of its bits are too long.
+#[inline(never)]
+fn write_enum(out: &mut dyn Write, key: &Key, number: u64) -> fmt::Result {
+    let mut room = [0; LONGEST_NAME];
+    let mut buf = SeqBuf::new(&mut room);
+    if let Some(shape) = &key.names {
+        put_enum_number(&mut buf, shape, number);
+    }
+    let Some(length) = buf.finish() else {
+        return write!(out, "{number:#x}");
+    };
+    let name = room.get(..length).unwrap_or_default();
+    write!(out, "{}", OneLine(name))?;
+    pad(out, length, 10)
+}
+
 fn write_number(
     out: &mut dyn Write,
     key: &Key,
@@ -479,11 +495,7 @@ fn write_number(
         }
         // CAST: the number has 32 bits.
         Modifier::Ip4 => write_name(out, 15, |buf| address::put_ip4(buf, number as u32)),
-        Modifier::Enum => write_name(out, 10, |buf| {
-            if let Some(shape) = &key.names {
-                put_enum_number(buf, shape, number);
-            }
-        }),
+        Modifier::Enum => write_enum(out, key, number),
         Modifier::Buckets(size) => {
             let last = number.saturating_add(size.get().wrapping_sub(1));
             write!(out, "~ {number}-{last}")

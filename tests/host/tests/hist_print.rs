@@ -98,7 +98,11 @@ fn histogram(trigger: &str, hits: &[Hit]) -> Histogram {
     let event = "p f num=%cx neg=%bx:s32 str=+8(%di):string \
         bytes=+0(%di):u8[3] signed=+0(%di):s8[3] chars=+0(%di):char[3] \
         one=+0(%di):u8[1] ip=%ax:ip4 six=+0(%di):ip6 mac=+0(%di):mac";
-    let (_, program) = compile(event, &mut Kernel::default()).unwrap();
+    histogram_of(event, trigger, hits, &mut Kernel::default())
+}
+
+fn histogram_of(event: &str, trigger: &str, hits: &[Hit], kernel: &mut Kernel) -> Histogram {
+    let (_, program) = compile(event, kernel).unwrap();
     let span = Span {
         bytes: trigger.as_bytes(),
         at: 0,
@@ -144,7 +148,10 @@ fn shown(trigger: &str, hits: &[Hit]) -> String {
 
 /// The lines of the entries.
 fn entries(trigger: &str, hits: &[Hit]) -> Vec<String> {
-    let text = shown(trigger, hits);
+    entries_in(&shown(trigger, hits))
+}
+
+fn entries_in(text: &str) -> Vec<String> {
     let (_, entries) = text.split_once("#\n\n").unwrap();
     let (entries, _) = entries.split_once("\n\nTotals:").unwrap();
     entries.lines().map(String::from).collect()
@@ -513,6 +520,34 @@ fn arrays_are_keys() {
         [
             "{ one: {1} } hitcount:          2",
             "{ one: {65} } hitcount:          1",
+        ]
+    );
+}
+
+#[test]
+fn names_of_bits_that_are_too_long_are_a_number() {
+    let text = include_str!("../../data/lang-btf.txt");
+    let is_type = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let count = text.lines().filter(is_type).count();
+    let name = |n: u32| format!(" FLAG_WITH_A_LONG_NAME_NUMBER_{n}:{}", 1u32 << n);
+    let names: String = (0..31).map(name).collect();
+    let (enumeration, function) = (count + 1, count + 2);
+    let text = format!(
+        "{text}\nenum long{names}\nprototype 1 flags:{enumeration}\nfunc flagged {function}"
+    );
+    let mut kernel = Kernel {
+        blob: Some(support::btf::build(&text)),
+        ..Kernel::default()
+    };
+    let hits = [Hit(1, 3, ""), Hit(1, 0x7fff_fff0, "")];
+    let histogram = histogram_of("p flagged flags:u32", "keys=flags.enum", &hits, &mut kernel);
+    let found = entries_in(&written(&histogram, HEADING, false));
+    assert_eq!(
+        found,
+        [
+            "{ flags: FLAG_WITH_A_LONG_NAME_NUMBER_0|FLAG_WITH_A_LONG_NAME_NUMBER_1 } \
+             hitcount:          1",
+            "{ flags: 0x7ffffff0 } hitcount:          1"
         ]
     );
 }
