@@ -248,3 +248,46 @@ fn what_has_no_names_is_refused() {
         assert!(found.contains(detail), "{definition}: {found}");
     }
 }
+
+#[test]
+fn names_that_are_looked_up_are_limited() {
+    let named = |count: usize, last: &str| {
+        let mut terms = vec!["n == NET_UP"; count];
+        terms.push(last);
+        filter(&terms.join(" || "), &mut kernel(3))
+    };
+    assert!(named(63, "n == NET_UP").is_ok());
+    let told = |result: Result<bool, Error>| {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind, Kind::FiltInvalidValue);
+        String::from_utf8(error.detail().to_vec()).unwrap()
+    };
+    assert!(told(named(64, "n == NET_UP")).contains("at most 64 names"));
+    // An unknown name is that, although it is the last one that is looked up.
+    assert!(!told(named(63, "n == NOTHING")).contains("at most"));
+}
+
+#[test]
+fn a_packed_enumeration_has_one_byte() {
+    let text = include_str!("../../data/lang-btf.txt");
+    let is_type = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let first = text.lines().filter(is_type).count() + 1;
+    let names = "HINT_NONE:1 HINT_LONG:200";
+    let (holder, pointer, prototype) = (first + 1, first + 2, first + 3);
+    let more = format!(
+        "packed hint {names}\nstruct holder 16 hint:{first}:8 more:3:64\npointer {holder}\n\
+        prototype 1 of:{pointer} hint:{first}\nfunc hinted {prototype}"
+    );
+    let mut k = Kernel {
+        blob: Some(btf::build(&format!("{text}\n{more}"))),
+        ..Kernel::default()
+    };
+    k.set("di", 0x1_0000);
+    k.set("si", 0xffff_ffff_ffff_ff00 | 200);
+    k.write(0x1_0000, &[0x11, 200, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
+    let definition = "p hinted a=of->hint b=hint e=of->hint:enum f=hint:enum";
+    assert_eq!(
+        printed(definition, &mut k),
+        "a=200 b=200 e=HINT_LONG f=HINT_LONG"
+    );
+}

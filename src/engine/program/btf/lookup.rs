@@ -401,6 +401,15 @@ impl<'a> BtfValue<'a> {
     /// Returns how it is printed if the user gives no type; `None` for the default.
     pub fn printed(&self) -> Option<Printed> {
         let (shown, width) = match self.bare.kind() {
+            // A packed one. The kernel would read four bytes.
+            BtfKind::Enum if self.bare.raw.size_or_type < 4 => {
+                let bits = self.bare.raw.size_or_type.saturating_mul(8);
+                let shown = match self.bare.flag() {
+                    true => Shown::Signed,
+                    false => Shown::Unsigned,
+                };
+                (shown, Width::from_bits(bits.into())?)
+            }
             BtfKind::Enum => (Shown::Signed, Width::W32),
             BtfKind::Enum64 => (Shown::Signed, Width::W64),
             BtfKind::Pointer => (Shown::Hex, Width::W64),

@@ -56,10 +56,11 @@ impl Builder {
                 let name = self.string(words[1]);
                 self.words(&[name, 7 << 24, 0]);
             }
-            "enum" => {
+            sort @ ("enum" | "packed") => {
                 let name = self.string(words[1]);
                 let values: Vec<_> = words[2..].iter().map(|v| pair(v)).collect();
-                self.words(&[name, 6 << 24 | values.len() as u32, 4]);
+                let size = if sort == "packed" { 1 } else { 4 };
+                self.words(&[name, 6 << 24 | values.len() as u32, size]);
                 for (name, numbers) in values {
                     let name = self.string(&name);
                     self.words(&[name, numbers[0]]);
