@@ -16,6 +16,7 @@
 #include "../series/frame_arm64.h"
 #include "../stack.h"
 #include "unwind_check.h"
+#include "unwind_guard.h"
 
 u32 ferroprobe_stack_of_user(void *to, u32 room)
 {
@@ -221,6 +222,8 @@ enum hidden {
 	SECOND_FRAME,
 };
 
+DEFINE_PER_CPU(u8, ferroprobe_unwinding);
+
 /*
  * Returns the stack of the kernel's unwinder in place of @own in @to; or ours, if both are only
  * compared.  The kernel exports only a walk that begins here: its frames count from the probed code
@@ -230,11 +233,15 @@ static noinline u32 walk_otherwise(u64 *to, u32 room, u32 own, enum hidden hidde
 				   bool is_handed_over)
 {
 	unsigned long addresses[MOST_OF_PROBE + MOST_COMPARED];
-	u32 all = stack_trace_save(addresses, ARRAY_SIZE(addresses), 0);
-	u32 count = own & ~FERROPROBE_STACK_CUT, from, i;
+	u32 count = own & ~FERROPROBE_STACK_CUT, all, from, i;
 	bool is_compared = !is_handed_over && READ_ONCE(ferroprobe_unwinder) == UNWINDER_BOTH;
+	u8 context = begin_unwinding();
 	u64 first, second;
 
+	if (unlikely(!context))
+		return own | FERROPROBE_STACK_CUT;
+	all = stack_trace_save(addresses, ARRAY_SIZE(addresses), 0);
+	end_unwinding(context);
 	if (!count)
 		return own;
 	if (is_handed_over)

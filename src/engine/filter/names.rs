@@ -59,6 +59,12 @@ impl Terms<'_> {
             None => self.constant(word, false),
         };
         let Some(number) = number else {
+            if self.looked_up > MAX_LOOKED_UP {
+                let refusal = word.error(Kind::FiltInvalidValue);
+                return Err(refusal.with_detail(format_args!(
+                    "at most {MAX_LOOKED_UP} names in a filter are looked up: write its number"
+                )));
+            }
             return match names.filter(|_| quote.is_some() || is_word(word)) {
                 Some(names) => Err(no_such_name(word, names)),
                 None => Ok(None),
@@ -84,10 +90,13 @@ impl Terms<'_> {
             return known;
         }
         // An error without its sign would be compared with what no function returns.
-        if errno::number(word.bytes).is_some() || self.looked_up >= MAX_LOOKED_UP {
+        if errno::number(word.bytes).is_some() {
             return None;
         }
         self.looked_up = self.looked_up.saturating_add(1);
+        if self.looked_up > MAX_LOOKED_UP {
+            return None;
+        }
         match self.functions.number_called(word.bytes) {
             KnownNumber::One(number) => Some(number),
             KnownNumber::Nothing | KnownNumber::Several => None,

@@ -3,7 +3,7 @@
 //! The operators and field names of a filter.
 
 use super::arithmetic::{Arithmetic, Operator};
-use super::terms::Relation;
+use super::terms::{Operand, Relation};
 use crate::engine::language::lex::{self, Span};
 use crate::engine::refusal::error::{Error, Kind};
 
@@ -116,10 +116,10 @@ pub(super) fn enclosed(text: Span<'_>) -> Option<(Span<'_>, Span<'_>)> {
     is_compared.then_some((inside, behind))
 }
 
-/// Returns the refusal of `text`, which begins with no operator.
+/// Returns the refusal of `text` behind `operand`, which begins with no operator.
 #[cold]
 #[inline(never)]
-pub(super) fn no_operator(text: Span<'_>) -> Error {
+pub(super) fn no_operator(text: Span<'_>, operand: Operand) -> Error {
     let error = text.error(Kind::FiltInvalidOp);
     let end = text.find_by(|b| !is_name(b)).unwrap_or(text.bytes.len());
     match (text.take(end).bytes, text.bytes) {
@@ -133,9 +133,20 @@ pub(super) fn no_operator(text: Span<'_>) -> Error {
         (b"in", _) => error.with_detail(format_args!(
             "join what each value needs with ||, or name a range with >= and <="
         )),
-        (b"and" | b"or" | b"", [] | [b'a' | b'o' | b'&' | b'|' | b')', ..]) => error.with_detail(
-            format_args!("compare it with a number: a field that is not 0 is written FIELD != 0"),
-        ),
+        (b"and" | b"or" | b"", [] | [b'a' | b'o' | b'&' | b'|' | b')', ..]) => {
+            error.with_detail(format_args!("{}", compared_with(operand)))
+        }
         _ => error,
+    }
+}
+
+/// Returns what to compare `operand` with.
+fn compared_with(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Bytes { .. } => "compare it with == or !=",
+        _ if operand.is_number() => {
+            "compare it with a number: a field that is not 0 is written FIELD != 0"
+        }
+        _ => "compare it with a text: a field that is not empty is written FIELD != \"\"",
     }
 }

@@ -107,7 +107,8 @@ impl Terms<'_> {
                 return Ok((operand, test, rest));
             }
         }
-        let (relation, length) = relation(rest).ok_or_else(|| no_operator(rest))?;
+        let compared = relation(rest).filter(|_| !rest.bytes.starts_with(b"&&"));
+        let (relation, length) = compared.ok_or_else(|| no_operator(rest, operand))?;
         let operator = rest;
         let value = trim(rest.skip(length));
         if operand == CGROUP_ID && matches!(value.first(), Some(b'\'' | b'"')) {
@@ -608,7 +609,7 @@ impl Operand {
     }
 
     /// Returns whether the operand is a number, or an array of numbers.
-    fn is_number(self) -> bool {
+    pub(super) fn is_number(self) -> bool {
         !matches!(
             self,
             Self::Text { .. }

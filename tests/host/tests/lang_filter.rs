@@ -459,3 +459,33 @@ fn what_a_filter_takes_is_bounded_and_counted() {
         assert!(reads < 9_000, "{term}: {reads}");
     }
 }
+
+#[test]
+fn a_field_alone_is_told_what_to_be_compared_with() {
+    let (_, program) = compile(EVENT, &mut kernel()).expect("the event");
+    let compiled = |text: &str| Filter::compile(text.as_bytes(), program.layout(), &mut Symbols);
+    for (field, value) in [
+        ("num", Some("0")),
+        ("array", Some("0")),
+        ("common_pid", Some("0")),
+        ("str", Some("\"\"")),
+        ("names", Some("\"\"")),
+        ("comm", Some("\"\"")),
+        ("ptr.ustring", Some("\"\"")),
+        ("six", None),
+        ("mac", None),
+    ] {
+        for text in [field.to_string(), format!("{field} && num == 7")] {
+            let error = compiled(&text).expect_err(&text);
+            let detail = String::from_utf8(error.detail().to_vec()).expect("text");
+            let Some(value) = value else {
+                assert!(detail.ends_with("== or !="), "{text}: {detail}");
+                continue;
+            };
+            let (_, advice) = detail.split_once("FIELD").expect(&text);
+            assert_eq!(advice, format!(" != {value}"), "{text}");
+            // What it advises works.
+            compiled(&format!("{field}{advice}")).expect(&text);
+        }
+    }
+}
