@@ -214,7 +214,10 @@ fn symbols_have_offsets_in_the_file() {
     let resolver = Bytes(resolver);
     let other = Elf::open(&resolver, Arch::X86_64).expect("a sound file");
     let is_resolver = |elf: &Elf<'_>| elf.named(b"main").map(|found| found[0].is_resolver);
-    assert_eq!((is_resolver(&elf), is_resolver(&other)), (Ok(false), Ok(true)));
+    assert_eq!(
+        (is_resolver(&elf), is_resolver(&other)),
+        (Ok(false), Ok(true))
+    );
     let both = elf.named(b"both").expect("a sound file");
     let is_global: Vec<bool> = both.iter().map(|symbol| symbol.is_global).collect();
     assert_eq!(is_global, [false, true]);

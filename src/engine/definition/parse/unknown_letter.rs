@@ -146,7 +146,9 @@ fn watched(error: Error, data: Span<'_>) -> Error {
         Some((data, access)) if [&b"w"[..], b"rw"].contains(&access.bytes) => error.with_detail(
             format_args!("here it is w {}@{}", Plain(access.bytes), Plain(data.bytes)),
         ),
-        _ => error.with_detail(format_args!("here it is w ACCESS@DATA:LENGTH, as in w w@jiffies")),
+        _ => error.with_detail(format_args!(
+            "here it is w ACCESS@DATA:LENGTH, as in w w@jiffies"
+        )),
     }
 }
 
