@@ -239,7 +239,7 @@ static noinline u32 walk_otherwise(u64 *to, u32 room, u32 own, enum hidden hidde
 	u64 first, second;
 
 	if (unlikely(!context))
-		return own | FERROPROBE_STACK_CUT;
+		return is_handed_over ? own | FERROPROBE_STACK_CUT : own;
 	all = stack_trace_save(addresses, ARRAY_SIZE(addresses), 0);
 	end_unwinding(context);
 	if (!count)

@@ -186,6 +186,9 @@ static noinline u32 unwind_otherwise(u64 *to, u32 room, const struct start *star
 	if (READ_ONCE(ferroprobe_unwinder) == UNWINDER_KERNEL)
 		return ferroprobe_unwind_by_kernel(to, 0, room, start);
 	own = unwind_by_own(to, room, start);
+	/* Nothing to compare with. */
+	if (is_unwinding())
+		return own;
 	kernel = ferroprobe_unwind_by_kernel(addresses, 0, min_t(u32, room, MOST_COMPARED), start);
 	ferroprobe_unwind_compare(to, own, addresses, kernel);
 	return own;
