@@ -22,7 +22,12 @@ const WORDS: [&str; 9] = [
 ];
 
 /// Where the handler's own context is wanted, and why.
-const OWN: [(&str, &str, &str); 2] = [
+const OWN: [(&str, &str, &str); 3] = [
+    (
+        "rust/arch/unwind_guard.h",
+        "interrupt_context_level(",
+        "uses of the unwinder that nest are told apart by where they run",
+    ),
     (
         "rust/nofault.c",
         "in_nmi(",

@@ -49,6 +49,10 @@ fn what_describes_hits_does_not_ask_for_the_context_of_the_handler() {
 fn a_question_for_the_context_of_the_handler_is_found() {
     let own = [
         ("rust/nofault.c", "\tif (in_nmi())\n"),
+        (
+            "rust/arch/unwind_guard.h",
+            "\treturn BIT(interrupt_context_level());",
+        ),
         ("rust/serving.rs", "let depth = Interrupts::now().depth();"),
     ];
     let found = |text| {
@@ -64,7 +68,7 @@ fn a_question_for_the_context_of_the_handler_is_found() {
         ""
     );
     assert_eq!(found("pub fn in_nmi(self) -> bool {"), "");
-    let none = contexts::faults(&files(&own[..1])).join("; ");
+    let none = contexts::faults(&files(&own[..2])).join("; ");
     assert_eq!(
         none,
         "rust/serving.rs: Interrupts::now() is asked once no more"

@@ -16,7 +16,7 @@ fn argument(
     n: usize,
     arch: Arch,
 ) -> Result<PointArgument, NoPointArgument<'static>> {
-    point_argument(text.as_bytes(), n, arch.isa())
+    point_argument(text.as_bytes(), n, &|text| arch.isa().operand(text))
 }
 
 fn register(arch: Arch, name: &str) -> u8 {

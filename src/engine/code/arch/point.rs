@@ -6,8 +6,6 @@
 //!
 //! Source: `sys/sdt.h` of SystemTap; what GCC and clang write into notes.
 
-use super::isa::Isa;
-
 /// Where an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointPlace {
@@ -44,6 +42,9 @@ pub enum NoPointArgument<'t> {
     Operand(&'t [u8]),
 }
 
+/// Returns the place that an operand means to an architecture, if it is one that can be read.
+pub type ParseOperand<'a> = &'a dyn Fn(&[u8]) -> Option<PointPlace>;
+
 /// Returns the argument `n`, counted from zero, of those in `text`.
 ///
 /// # Errors
@@ -52,7 +53,7 @@ pub enum NoPointArgument<'t> {
 pub fn point_argument<'t>(
     text: &'t [u8],
     n: usize,
-    isa: &dyn Isa,
+    operand: ParseOperand<'_>,
 ) -> Result<PointArgument, NoPointArgument<'t>> {
     let mut rest = text.trim_ascii();
     let mut count = 0usize;
@@ -61,7 +62,7 @@ pub fn point_argument<'t>(
             return Err(NoPointArgument::Count(count));
         };
         if count == n {
-            return parse(one, isa).ok_or(NoPointArgument::Operand(one));
+            return parse(one, operand).ok_or(NoPointArgument::Operand(one));
         }
         count = count.saturating_add(1);
         rest = behind;
@@ -89,9 +90,9 @@ fn first(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text, b""))
 }
 
-fn parse(text: &[u8], isa: &dyn Isa) -> Option<PointArgument> {
+fn parse(text: &[u8], operand: ParseOperand<'_>) -> Option<PointArgument> {
     // Without a size it is a word.
-    let (size, operand) = match text.iter().position(|&byte| byte == b'@') {
+    let (size, place) = match text.iter().position(|&byte| byte == b'@') {
         Some(at) => (text.get(..at)?, text.get(at.saturating_add(1)..)?),
         None => (b"8".as_slice(), text),
     };
@@ -106,7 +107,7 @@ fn parse(text: &[u8], isa: &dyn Isa) -> Option<PointArgument> {
         b"8" => 8,
         _ => return None,
     };
-    let place = isa.operand(operand.trim_ascii())?;
+    let place = operand(place.trim_ascii())?;
     Some(PointArgument {
         place,
         size,

@@ -113,7 +113,8 @@ impl<'b> Compiler<'_, 'b> {
     pub(super) fn of_point(&mut self, walk: &mut TypeWalk<'b>, n: u16) -> Result<(), Error> {
         let at = walk.at;
         let places = self.target.point.unwrap_or_default();
-        let argument = point_argument(places, n.into(), self.target.arch.isa());
+        let isa = self.target.arch.isa();
+        let argument = point_argument(places, n.into(), &|text| isa.operand(text));
         let argument = argument.map_err(|why| no_argument(why, at))?;
         match argument.place {
             PointPlace::Register(register) => walk.origin = LoadOrigin::Register(register),
