@@ -399,7 +399,7 @@ impl<'a> Elf<'a> {
     /// # Errors
     ///
     /// [`ElfError::Broken`] for an empty or too long name, [`ElfError::TooLarge`] for one that is
-    /// the end of too many others, and those of reading.
+    /// the end of too many others, and errors of reading.
     pub fn named(&self, name: &[u8]) -> Result<Vec<ElfSymbol>, ElfError> {
         if name.is_empty() || name.len() > MAX_SYMBOL_NAME {
             return Err(ElfError::Broken);

@@ -4,7 +4,7 @@
 //! a reference counter in parentheses behind it; or `usdt:PATH:PROVIDER:NAME`, a static point, which
 //! has such a counter of its own.
 //!
-//! As in the kernel, the path ends at the last colon that can be its end, so it may contain others.
+//! The path ends at the last colon that can be its end, as in the kernel, so it may contain others.
 
 use core::fmt;
 

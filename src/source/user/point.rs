@@ -73,7 +73,7 @@ impl PointSearch<'_> {
 /// # Errors
 ///
 /// `NO_FILE_SYMBOL` if the file has no such point, or no notes that can be read; `NON_UNIQ_SYMBOL`
-/// if it has several; those of [`judge`]; `NO_MEMORY`.
+/// if it has several; the errors of [`judge`]; `NO_MEMORY`.
 #[inline(never)]
 pub(super) fn find(
     definition: &Definition,

@@ -52,7 +52,7 @@ impl Elf<'_> {
     ///
     /// # Errors
     ///
-    /// [`ElfError::Broken`] for a note that does not end in its section, and those of reading.
+    /// [`ElfError::Broken`] for a note that does not end in its section, and errors of reading.
     pub fn each_point(&self, each: &mut dyn FnMut(&ElfPoint<'_>) -> bool) -> Result<(), ElfError> {
         let all = self.notes.iter().map(|section| section.size);
         if all.fold(0, u64::saturating_add) > MAX_NOTES {

@@ -58,7 +58,7 @@ type InModule<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 struct ArgumentsAt<'a> {
     /// Whether it is the entry of a function.
     at_entry: bool,
-    /// Where those of a static point of a program are.
+    /// Where a static point of a program has its arguments, if it is one.
     point: Option<&'a [u8]>,
 }
 
