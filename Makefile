@@ -147,7 +147,7 @@ help: ## this list
 	@echo '  RUST=             kernel or own: the crates to compile with are those of the kernel, by'
 	@echo '                    default if KDIR= has them, or those of rust/own'
 	@echo '  KERNEL=           series of the stock kernel in QEMU: 6.12, 7.2 or 7.3, default: the newest;'
-	@echo '                    or one that test-debug compiles: debug, rt, cfi, panic'
+	@echo '                    or one that test-debug compiles: debug, rt, cfi, fp, panic'
 	@echo '  SUITE=            the Debian release whose kernels, compilers and packages are taken,'
 	@echo '                    default: trixie; or sid'
 	@echo '  DEBUG_INFO=1      shell: with the debug information of the kernel'

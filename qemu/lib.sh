@@ -18,7 +18,7 @@ mkdir -p "$top/build"
 . "$top/dkms/kernel.sh"
 
 # Kernels that qemu/debug-kernel compiles: further values of KERNEL=.
-debug_kernels="debug rt cfi debug-6.12"
+debug_kernels="debug rt cfi fp debug-6.12"
 
 # The Debian release whose compilers have built those kernels; with SUITE=sid or another one,
 # its kernels and its compilers.

@@ -57,7 +57,7 @@ most_text_arm64=1590000
 small_text() {
 	local size budget=most_text_${2##*-} most
 	most=${!budget}
-	[[ $2 != *-@(rt|cfi)-* ]] || most=$((most * 106 / 100))
+	[[ $2 != *-@(rt|cfi|fp)-* ]] || most=$((most * 106 / 100))
 	size=$("$top/qemu/in-toolbox" llvm-size -A "$1" | awk '$1 == ".kprobes.text" { print $2 }')
 	if [ "${size:-0}" -gt 0 ] && [ "$size" -le "$most" ]; then
 		echo "ok - functions of at most $most bytes for $2"
