@@ -3,8 +3,9 @@
 //! Prints a histogram as bars, like bpftrace: the file `hist_graph`.
 //!
 //! The bars show the last key with a [power of two or a bucket](Modifier), one group of bars for
-//! each combination of the other keys. Empty powers of two between others are shown. Without such a
-//! key each entry has a bar. Entries are sorted by their keys.
+//! each combination of the other keys. Empty powers of two between others are shown. Below a group
+//! are the ranges of its [percentiles](PERCENTILES). Without such a key each entry has a bar. Entries
+//! are sorted by their keys.
 
 use core::cmp::Ordering;
 use core::fmt::{self, Write};
@@ -23,6 +24,9 @@ use crate::sys::Vec;
 /// Width of a bar in characters.
 const WIDTH: u64 = 52;
 
+/// Percentages of a group's hits whose numbers the range that is shown, or one before it, has.
+const PERCENTILES: [u64; 3] = [50, 90, 99];
+
 /// The state of printing bars.
 pub(super) struct Bars {
     /// The key that the bars show, and its modifier.
@@ -33,6 +37,8 @@ pub(super) struct Bars {
     most: u64,
     /// The step after the group's last bar; `None` at the start of a group.
     next: Option<u64>,
+    /// The first entry of the group.
+    first: usize,
 }
 
 impl Bars {
@@ -56,6 +62,7 @@ impl Bars {
                 order,
                 most: hits.max().unwrap_or(0),
                 next: None,
+                first: 0,
             });
         };
         for n in (0u32..).take(snapshot.entries()) {
@@ -75,10 +82,12 @@ impl Bars {
             order,
             most: 0,
             next: None,
+            first: 0,
         })
     }
 
-    /// Writes the bar of entry `n`, and the headings and empty bars before it.
+    /// Writes the bar of entry `n`, with the headings and empty bars before it, and the percentiles
+    /// of a group that it ends.
     ///
     /// # Errors
     ///
@@ -115,7 +124,7 @@ impl Bars {
                 snapshot.write_keys(out, own, names, |n| n != key)?;
                 out.write_char('\n')?;
             }
-            (self.most, self.next) = (most, None);
+            (self.most, self.next, self.first) = (most, None, n);
         }
         let step = snapshot.key(key, own).get(0);
         if let Some(next) = self.next.filter(|_| is_log2(modifier)) {
@@ -127,7 +136,12 @@ impl Bars {
         // The step after the negative one is 0.
         self.next = Some(step.wrapping_add(1));
         write_range(out, modifier, step)?;
-        write_count(out, own.hits, self.most)
+        write_count(out, own.hits, self.most)?;
+        if n.checked_add(1).and_then(nth).is_some_and(is_of_group) {
+            return Ok(());
+        }
+        let entry = |n: usize| nth(n).map(|row| (snapshot.key(key, row).get(0), row.hits));
+        write_percentiles(out, modifier, (self.first, n), &entry)
     }
 }
 
@@ -161,46 +175,82 @@ fn compare_groups<H: Deref<Target = Histogram>>(
     decided.unwrap_or(Ordering::Equal)
 }
 
+/// Writes a line with the [`PERCENTILES`] of the entries from `first` to `last`, which are sorted;
+/// `entry` returns the step of an entry and its hits.
+fn write_percentiles(
+    out: &mut dyn Write,
+    modifier: Modifier,
+    (first, last): (usize, usize),
+    entry: &dyn Fn(usize) -> Option<(u64, u64)>,
+) -> fmt::Result {
+    let mut all = 0u64;
+    for n in first..=last {
+        let (_, hits) = entry(n).unwrap_or_default();
+        all = all.saturating_add(hits);
+    }
+    // Of a division of such numbers, the kernel has no function.
+    let times = |count: u64, factor: u64| u128::from(count).wrapping_mul(factor.into());
+    let mut separator = "";
+    for percent in PERCENTILES {
+        let mut counted = 0u64;
+        for n in first..=last {
+            let (step, hits) = entry(n).unwrap_or_default();
+            counted = counted.saturating_add(hits);
+            if times(counted, 100) >= times(all, percent) {
+                write!(out, "{separator}p{percent} {}", Range(modifier, step))?;
+                separator = "   ";
+                break;
+            }
+        }
+    }
+    writeln!(out, "{separator}of {all} hits")
+}
+
+/// The numbers of a step.
+struct Range(Modifier, u64);
+
+impl fmt::Display for Range {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(modifier, step) = *self;
+        match (modifier, step) {
+            (Modifier::SignedLog2, BELOW_ZERO) => out.write_str("(..., 0)"),
+            (Modifier::Log2 | Modifier::SignedLog2, 0) => out.write_str("[0, 1]"),
+            (Modifier::Log2 | Modifier::SignedLog2, _) => {
+                out.write_char('(')?;
+                power(out, step.wrapping_sub(1))?;
+                out.write_str(", ")?;
+                power(out, step)?;
+                out.write_char(']')
+            }
+            (Modifier::Buckets(size), _) => {
+                let end = u128::from(step).saturating_add(size.get().into());
+                write!(out, "[{step}, {end})")
+            }
+            (Modifier::SignedBuckets(size), _) => {
+                // CAST: two's complement.
+                let start = i128::from(step as i64);
+                write!(
+                    out,
+                    "[{start}, {})",
+                    start.saturating_add(size.get().into())
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Writes the range of numbers of a step, padded to a column.
 fn write_range(out: &mut dyn Write, modifier: Modifier, step: u64) -> fmt::Result {
-    let mut range = Range {
+    let mut text = RangeText {
         bytes: [0; 48],
         length: 0,
     };
-    match (modifier, step) {
-        (Modifier::SignedLog2, BELOW_ZERO) => range.write_str("(..., 0)")?,
-        (Modifier::Log2 | Modifier::SignedLog2, 0) => range.write_str("[0, 1]")?,
-        (Modifier::Log2 | Modifier::SignedLog2, _) => {
-            let low = step.wrapping_sub(1);
-            range.write_char('(')?;
-            power(&mut range, low)?;
-            range.write_str(", ")?;
-            power(&mut range, step)?;
-            range.write_char(']')?;
-        }
-        (Modifier::Buckets(size), _) => {
-            write!(
-                range,
-                "[{step}, {})",
-                u128::from(step).saturating_add(size.get().into())
-            )?;
-        }
-        (Modifier::SignedBuckets(size), _) => {
-            // CAST: two's complement.
-            let start = i128::from(step as i64);
-            write!(
-                range,
-                "[{start}, {})",
-                start.saturating_add(size.get().into())
-            )?;
-        }
-        _ => {}
-    }
-    let text = range.bytes.get(..range.length).unwrap_or_default();
-    for &byte in text {
+    write!(text, "{}", Range(modifier, step))?;
+    for &byte in text.bytes.get(..text.length).unwrap_or_default() {
         out.write_char(char::from(byte))?;
     }
-    for _ in range.length..16 {
+    for _ in text.length..16 {
         out.write_char(' ')?;
     }
     Ok(())
@@ -224,12 +274,12 @@ fn write_count(out: &mut dyn Write, hits: u64, most: u64) -> fmt::Result {
 }
 
 /// A short text without allocation.
-struct Range {
+struct RangeText {
     bytes: [u8; 48],
     length: usize,
 }
 
-impl Write for Range {
+impl Write for RangeText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
             let to = self.bytes.get_mut(self.length).ok_or(fmt::Error)?;

@@ -446,18 +446,20 @@ fn bars() {
     let found = graph("keys=num.log2", &hits);
     let found: Vec<&str> = found.lines().collect();
     assert_eq!(found[..6], expected);
-    assert_eq!(found.len(), 14);
+    assert_eq!(found.len(), 15);
     assert_eq!(
         found[13],
         format!("(4K, 8K]                  1 {}", bar(13))
     );
     // The numbers of this field are negative.
     let below = graph("keys=neg.log2", &hits);
-    assert_eq!(below, format!("(..., 0)                  7 {}", bar(52)));
+    let expected = format!("(..., 0)                  7 {}\n", bar(52))
+        + "p50 (..., 0)   p90 (..., 0)   p99 (..., 0)   of 7 hits";
+    assert_eq!(below, expected);
     let below = [Hit(1, 0, ""), Hit(1, 1, ""), Hit(1, 10, ""), Hit(1, 11, "")];
     let expected = format!(
         "[-20, -10)                1 {}\n[-10, 0)                  2 {}\n\
-         [0, 10)                   1 {}",
+         [0, 10)                   1 {}\np50 [-10, 0)   p90 [0, 10)   p99 [0, 10)   of 4 hits",
         bar(26),
         bar(52),
         bar(26)
@@ -465,8 +467,10 @@ fn bars() {
     assert_eq!(graph("keys=neg.buckets=10", &below), expected);
     let two = [Hit(2, 7, ""), Hit(1, 12, ""), Hit(2, 1, ""), Hit(2, 9, "")];
     let expected = format!(
-        "{{ common_pid:          1 }}\n[10, 20)                  1 {}\n\n\
-         {{ common_pid:          2 }}\n[0, 10)                   3 {}",
+        "{{ common_pid:          1 }}\n[10, 20)                  1 {}\n\
+         p50 [10, 20)   p90 [10, 20)   p99 [10, 20)   of 1 hits\n\n\
+         {{ common_pid:          2 }}\n[0, 10)                   3 {}\n\
+         p50 [0, 10)   p90 [0, 10)   p99 [0, 10)   of 3 hits",
         bar(52),
         bar(52)
     );
@@ -477,6 +481,25 @@ fn bars() {
         first,
         format!("{{ common_pid:          1 }}          1 {}", bar(17))
     );
+}
+
+#[test]
+fn percentiles() {
+    // The truth is the number at that place of the sorted ones.
+    for count in [1, 2, 9, 10, 11, 99, 100, 101, 1000] {
+        let numbers: Vec<u64> = (0..count).map(|n| n * n % 3001).collect();
+        let hits: Vec<Hit> = numbers.iter().map(|&n| Hit(1, n, "")).collect();
+        let mut sorted = numbers;
+        sorted.sort_unstable();
+        let truth = [50, 90, 99].map(|percent| {
+            let place = (sorted.len() * percent).div_ceil(100) - 1;
+            let low = sorted[place] / 7 * 7;
+            format!("p{percent} [{low}, {})", low + 7)
+        });
+        let found = graph("keys=num.buckets=7", &hits);
+        let expected = format!("{}   of {count} hits", truth.join("   "));
+        assert_eq!(found.lines().last(), Some(expected.as_str()));
+    }
 }
 
 #[test]

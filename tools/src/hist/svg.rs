@@ -175,12 +175,34 @@ fn breaks(axis: &Axis) -> impl Iterator<Item = usize> {
     before.into_iter().chain((axis.behind > 0).then_some(end))
 }
 
+/// Where the median, the 90th and the 99th percentile are, if the bars are counts of numbers.
+fn percentiles(bars: &Bars) -> Option<String> {
+    if bars.key.scale == Scale::Names || bars.value != "hitcount" {
+        return None;
+    }
+    let all: u128 = bars.values.iter().map(|value| u128::from(*value)).sum();
+    let at = |percent: u128| {
+        let rank = (all * percent).div_ceil(100);
+        let mut counted = 0;
+        let mut slots = bars.key.slots.iter().zip(&bars.values);
+        let (slot, _) = slots.find(|(_, value)| {
+            counted += u128::from(**value);
+            counted >= rank
+        })?;
+        Some(format!("p{percent} {}", slot.tells))
+    };
+    Some([at(50)?, at(90)?, at(99)?].join(" · "))
+}
+
 fn draw_bars(bars: &Bars, title: &str) -> String {
     let below = TOP + bars.values.len() * LINE;
     let mut out = Picture::new(below + 14, title);
     let left = room_of(&bars.key);
     out.text(left - 10, TOP - 18, "end", &label(&bars.key.name));
     out.text(left, TOP - 18, "start", &bars.value);
+    if let Some(percentiles) = percentiles(bars) {
+        out.text(WIDTH - 20, TOP - 18, "end", &percentiles);
+    }
     let unit = Unit::of(&bars.value);
     let width = WIDTH.saturating_sub(left + RIGHT);
     let most = bars.values.iter().copied().max().unwrap_or(0);
@@ -361,6 +383,8 @@ mod tests {
                 "2 KiB to 4 KiB: 1 (25.0%)"
             ]
         );
+        assert!(picture
+            .contains(">p50 512 B to 1 KiB · p90 2 KiB to 4 KiB · p99 2 KiB to 4 KiB</text>"));
         assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>\n"));
         assert!(picture.contains(">sizes</text>"));
     }
@@ -379,6 +403,7 @@ mod tests {
             marks(&picture),
             ["&lt;init&gt;: 3 (75.0%)", "a&amp;b: 1 (25.0%)"]
         );
+        assert!(!picture.contains("p50"));
     }
 
     #[test]
