@@ -7,7 +7,7 @@ use crate::{
     engine::{
         definition::{ast::Definition, event_names::ModuleName},
         language::types::Type,
-        program::fetch::Program,
+        program::fetch::{self, Program},
         refusal::error::{Error as Refusal, Kind},
     },
     events::{
@@ -245,8 +245,11 @@ impl Probe {
         self.pair.as_ref()
     }
 
-    /// Returns the name of field `index` of the event that begins the pair.
+    /// Returns the name of field `index` of the event that begins the pair, or of what its task has.
     pub(crate) fn begun_name(&self, index: u8) -> &[u8] {
+        if let Some(name) = fetch::name_of_beginning(index) {
+            return name;
+        }
         let begin = self.attachments.first();
         let fields = begin.map(|begin| &begin.to().format.layout.fields);
         let field = fields.and_then(|fields| fields.get(usize::from(index)));

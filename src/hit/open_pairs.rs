@@ -7,6 +7,7 @@
 
 use crate::{
     engine::{
+        definition::task::COMM,
         pairs::{self, Beginnings, PairCounts, PairKeys, MAX_PAIR_WORDS, PAIR_TEXT_WORDS},
         program::{
             exec,
@@ -214,7 +215,11 @@ pub(super) fn pid() -> u64 {
 #[inline(never)]
 fn leave_text(field: &BegunField, (program, sample): (&Program, &Sample<'_>), to: &mut [u64]) {
     let mut text = [0; PAIR_TEXT_WORDS * 8];
-    if !exec::copy_text(program, field.index, sample, &mut text) {
+    if field.index == COMM {
+        for (to, from) in text.iter_mut().zip(context::current().comm()) {
+            *to = from;
+        }
+    } else if !exec::copy_text(program, field.index, sample, &mut text) {
         text = *FAULT;
     }
     for (word, bytes) in to.iter_mut().zip(text.chunks(8)) {

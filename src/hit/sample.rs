@@ -347,6 +347,7 @@ impl Memory for Sample<'_> {
     fn task(&self, which: TaskNumber) -> u64 {
         let task = context::current();
         match which {
+            TaskNumber::Thread => task.ids().0.into(),
             TaskNumber::Process => task.ids().1.into(),
             TaskNumber::OwnPid => task.own_pid().into(),
             TaskNumber::OwnProcess => task.own_tgid().into(),

@@ -12,6 +12,12 @@ pub const CGROUP: u8 = u8::MAX;
 /// Takes the place of an argument's index for the pid of the task's process.
 pub const TGID: u8 = u8::MAX - 1;
 
+/// Takes the place of an argument's index for the task's pid, in what a beginning leaves.
+pub const PID: u8 = u8::MAX - 2;
+
+/// Takes the place of an argument's index for the task's name, in what a beginning leaves.
+pub const COMM: u8 = u8::MAX - 3;
+
 /// Returns whether the index of an argument stands for what the task has, not the event.
 pub const fn is_of_task(index: u8) -> bool {
     matches!(index, CGROUP | TGID)
@@ -20,6 +26,8 @@ pub const fn is_of_task(index: u8) -> bool {
 /// A number of the current task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskNumber {
+    /// Its pid, in the initial pid namespace. Definitions name it only of a beginning.
+    Thread,
     /// `$tgid`: the pid of its process, in the initial pid namespace.
     Process,
     /// `$nspid`: its pid in its own pid namespace.
@@ -63,7 +71,7 @@ impl TaskNumber {
     /// Returns the default type.
     pub(in crate::engine) fn base(self) -> Type {
         match self {
-            Self::Process | Self::OwnPid | Self::OwnProcess => Type::S32,
+            Self::Thread | Self::Process | Self::OwnPid | Self::OwnProcess => Type::S32,
             Self::Cgroup => Type::U64,
         }
     }
@@ -71,7 +79,7 @@ impl TaskNumber {
     /// Returns why it cannot be dereferenced.
     pub(in crate::engine) fn no_address(self) -> &'static str {
         match self {
-            Self::Process | Self::OwnPid | Self::OwnProcess => "a pid is no address",
+            Self::Thread | Self::Process | Self::OwnPid | Self::OwnProcess => "a pid is no address",
             Self::Cgroup => "an id is no address",
         }
     }

@@ -31,8 +31,8 @@ mod variable;
 mod whole;
 
 pub use attach::{
-    attach, pair_keys, BegunField, FieldShape, PairKey, Taken, FIRST_BEGUN, MAX_TEXTS,
-    PAIR_DURATION,
+    attach, name_of_beginning, pair_keys, BegunField, FieldShape, PairKey, Taken, FIRST_BEGUN,
+    MAX_TEXTS, PAIR_DURATION,
 };
 pub use compile::compile;
 pub use expand::expand;

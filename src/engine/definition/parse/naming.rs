@@ -67,7 +67,12 @@ fn fetched<'a>(text: &'a [u8], expression: &'a Expression) -> Option<&'a [u8]> {
         (Origin::Duration | Origin::Nanoseconds | Origin::Own(_) | Origin::Task(_), None) => {
             return text.strip_prefix(b"$");
         }
-        (Origin::Field(name), None) => name,
+        (Origin::Field(name), None) => match &**name {
+            b"begin.common_pid" => return Some(b"begin_pid"),
+            b"begin.common_tgid" => return Some(b"begin_tgid"),
+            b"begin.common_comm" => return Some(b"begin_comm"),
+            name => name,
+        },
         (Origin::Variable { path, .. }, None) => path,
         (_, Some(Step { action, .. })) => match action {
             StepKind::Members(path) => path,

@@ -22,7 +22,7 @@ pub(in crate::engine) fn register<E: Env>(program: &Program, index: u8, env: &E)
 }
 
 /// Returns element `n` of argument `index` as a number, without sign extension, or a number
-/// of the task for [`task::CGROUP`] and [`task::TGID`]; `None` for text and unreadable values.
+/// of the task for [`task::CGROUP`], [`task::TGID`] and [`task::PID`]; `None` for text and unreadable values.
 ///
 /// Context: any.
 pub(in crate::engine) fn number<E: Env>(
@@ -86,6 +86,7 @@ fn of_task<E: Env>(index: u8, env: &E) -> Option<u64> {
     match index {
         task::CGROUP => Some(env.task(TaskNumber::Cgroup)),
         task::TGID => Some(env.task(TaskNumber::Process)),
+        task::PID => Some(env.task(TaskNumber::Thread)),
         _ => None,
     }
 }

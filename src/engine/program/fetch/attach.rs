@@ -8,7 +8,7 @@
 
 use crate::engine::definition::ast::{Argument, Definition, Origin, PairSide, Step, StepKind};
 use crate::engine::definition::parse::BEGIN;
-use crate::engine::definition::task::TaskNumber;
+use crate::engine::definition::task::{self, TaskNumber};
 use crate::engine::language::lex::Span;
 use crate::engine::language::types::Type;
 use crate::engine::pairs::{MAX_PAIR_WORDS, PAIR_TEXT_WORDS};
@@ -71,10 +71,10 @@ impl FieldShape {
     }
 }
 
-/// A field of the event that begins a pair.
+/// A field of the event that begins a pair, or what its task has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BegunField {
-    /// Its index.
+    /// Its index, or what takes its place: [`task::PID`], [`task::TGID`] or [`task::COMM`].
     pub index: u8,
     /// Size and sign, of a number.
     pub shape: FieldShape,
@@ -139,20 +139,34 @@ fn resolve(
     let (wanted, of) = begun.unwrap_or((name, layout));
     let mut fields = (0u8..=u8::MAX).zip(&of.fields);
     let found = fields.find(|(_, field)| *field.name == *wanted);
-    let Some((index, field)) = found else {
-        return match &**name {
-            b"comm" | b"COMM" => comm(arg),
-            b"duration" if begin.is_some() => duration(arg),
-            name => match TaskNumber::named(name) {
-                Some(which) => of_task(arg, which),
-                None => Err(no_field(arg, wanted, of)),
-            },
-        };
+    let (index, base) = match (found, begun) {
+        (Some((index, field)), _) => {
+            check(arg, field, of.is_list(index))?;
+            (index, field.base)
+        }
+        (None, Some(_)) => {
+            let Some((index, base)) = of_beginning(wanted) else {
+                return Err(no_field(arg, (wanted, true), of));
+            };
+            if !arg.spec.explicit {
+                arg.spec.base = base;
+            }
+            (index, base)
+        }
+        (None, None) => {
+            return match &**name {
+                b"comm" | b"COMM" => comm(arg),
+                b"duration" if begin.is_some() => duration(arg),
+                name => match TaskNumber::named(name) {
+                    Some(which) => of_task(arg, which),
+                    None => Err(no_field(arg, (wanted, false), of)),
+                },
+            };
+        }
     };
-    check(arg, field, of.is_list(index))?;
-    let is_text = field.base.is_text();
+    let is_text = base.is_text();
     let register = match begun {
-        Some(_) => left(arg, (index, field), taken)?,
+        Some(_) => left(arg, (index, base), taken)?,
         None => {
             if is_text {
                 copied(arg, index, taken)?;
@@ -180,6 +194,27 @@ fn resolve(
     Ok(())
 }
 
+/// What the task of a beginning has, by its names: what takes the place of an index, and its type.
+const OF_BEGINNING: [(&[u8], u8, Type); 4] = [
+    (b"common_pid", task::PID, Type::S32),
+    (b"common_tgid", task::TGID, Type::S32),
+    (b"common_comm", task::COMM, Type::STRING),
+    (b"comm", task::COMM, Type::STRING),
+];
+
+fn of_beginning(name: &[u8]) -> Option<(u8, Type)> {
+    let mut all = OF_BEGINNING.iter();
+    all.find(|(known, ..)| *known == name)
+        .map(|&(_, index, base)| (index, base))
+}
+
+/// Returns the name of what takes the place of an index in [`BegunField`].
+pub fn name_of_beginning(index: u8) -> Option<&'static [u8]> {
+    let mut all = OF_BEGINNING.iter();
+    all.find(|(_, known, _)| *known == index)
+        .map(|(name, ..)| *name)
+}
+
 /// Adds a text of the event that causes the hits to the copied ones.
 fn copied(arg: &Argument, index: u8, taken: &mut Taken) -> Result<(), Error> {
     if taken.texts.contains(&index) {
@@ -192,8 +227,8 @@ fn copied(arg: &Argument, index: u8, taken: &mut Taken) -> Result<(), Error> {
     Ok(taken.texts.push(index)?)
 }
 
-/// Adds a field to the values of the pair's beginning. Returns its register.
-fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Result<u8, Error> {
+/// Adds a field of type `base` to the values of the pair's beginning. Returns its register.
+fn left(arg: &Argument, (index, base): (u8, Type), taken: &mut Taken) -> Result<u8, Error> {
     let register = |n: usize| FIRST_BEGUN.saturating_add(u8::try_from(n).unwrap_or(u8::MAX));
     let is_whole = arg.expression.steps.is_empty() && arg.spec.explicit;
     let shown = Some(arg.spec.base).filter(|base| is_whole && base.is_number());
@@ -205,9 +240,9 @@ fn left(arg: &Argument, (index, field): (u8, &Field), taken: &mut Taken) -> Resu
     let start = words.fold(0, usize::saturating_add);
     let begun = BegunField {
         index,
-        shape: FieldShape::of(field.base),
-        is_text: field.base.is_text(),
-        shown: shown.unwrap_or(field.base),
+        shape: FieldShape::of(base),
+        is_text: base.is_text(),
+        shown: shown.unwrap_or(base),
         start: u8::try_from(start).unwrap_or(u8::MAX),
     };
     if start.saturating_add(begun.words()) > MAX_PAIR_WORDS {
@@ -336,10 +371,13 @@ fn check(arg: &Argument, field: &Field, is_list: bool) -> Result<(), Error> {
 
 #[cold]
 #[inline(never)]
-fn no_field(arg: &Argument, name: &[u8], layout: &Layout) -> Error {
+fn no_field(arg: &Argument, (name, is_begun): (&[u8], bool), layout: &Layout) -> Error {
     let refusal = Error::new(Kind::BadAttachArg, arg.expression.source_at);
     suggest(refusal, name, |each| {
         layout.fields.iter().for_each(|field| each(&field.name));
-        each(b"comm");
+        match is_begun {
+            true => OF_BEGINNING.iter().for_each(|(name, ..)| each(name)),
+            false => each(b"comm"),
+        }
     })
 }

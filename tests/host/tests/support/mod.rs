@@ -203,6 +203,7 @@ impl Memory for Kernel {
 
     fn task(&self, which: TaskNumber) -> u64 {
         match which {
+            TaskNumber::Thread => 4712,
             TaskNumber::Process => 4711,
             TaskNumber::OwnPid => 12,
             TaskNumber::OwnProcess => 7,
