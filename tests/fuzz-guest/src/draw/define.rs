@@ -118,6 +118,7 @@ impl Draw {
                     "/bin/busybox:0x1004",
                     "/init:0x10",
                     "/no:1",
+                    "usdt:/bin/busybox:group:name",
                 ])
                 .to_string(),
             // In two of ten, patterns.
@@ -327,6 +328,9 @@ impl Draw {
             ];
             arguments.push(self.pick(&texts[..2]).to_string());
             event.text = Some("t".to_string());
+        }
+        if matches!(kind.location, Some(Location::Pair)) && self.one_in(3) {
+            arguments.push("$begin.common_pid $begin.common_comm".to_string());
         }
         if self.one_in(6) {
             arguments.push("y=@jiffies:symstr".to_string());
