@@ -23,13 +23,14 @@ const VARIABLES: &[Row] = &[
         "kstack ustack stacktrace backtrace",
         "the trigger stacktrace, or the option stacktrace",
     ),
-    ("duration", "$duration"),
+    ("duration latency took", "$duration"),
+    ("caller parent", "$stack0:symbol where a function begins"),
     ("func probe", "symbol names, which each record has"),
 ];
 
 /// Types of C and bpftrace, and conversions of printf().
 const TYPES: &[Row] = &[
-    ("str %s cstr text kstr", "string"),
+    ("str s %s cstr text kstr char*", "string"),
     ("ustr", "ustring"),
     ("int i32 int32_t int32 pid_t signed %i", "s32"),
     ("unsigned uint uint32_t uint32 gfp_t uid_t umode_t", "u32"),
@@ -44,6 +45,7 @@ const TYPES: &[Row] = &[
     ("bool byte uint8_t uint8", "u8"),
     ("hex %x %lx %llx %p ptr pointer addr address", "x64"),
     ("%c", "char"),
+    ("o %o oct octal", "x32: nothing is shown in octal digits"),
     ("sym ksym func %ps %pS", "symbol"),
     ("err error ret", "errno"),
     ("ip ipv4 inet %pI4", "ip4"),
@@ -60,7 +62,10 @@ const FIELDS: &[Row] = &[
         "$duration in the definition of a return, or of a pair",
     ),
     ("nsecs", "$nsecs in the definition"),
-    ("retval ret", "$retval in the definition of a return"),
+    (
+        "retval ret",
+        "the argument $retval of a return, which ret=$retval names so",
+    ),
     ("COMM execname task", "common_comm"),
     ("CPU cpuid", "common_cpu"),
     ("kstack stack stacktrace", "common_stacktrace"),
@@ -117,6 +122,18 @@ const CALLS: &[Row] = &[
     ("ksym kaddr sym", "VALUE:symbol"),
     ("macaddr", "VALUE:mac"),
     ("strerror", "VALUE:errno"),
+    ("ntohs", "VALUE:be16"),
+    ("ntohl", "VALUE:be32"),
+    ("inet_sk", "((struct inet_sock *)VALUE)->MEMBER"),
+    ("tcp_sk", "((struct tcp_sock *)VALUE)->MEMBER"),
+    (
+        "kstack ustack stack",
+        "the trigger stacktrace, or the option stacktrace",
+    ),
+    (
+        "__builtin_return_address",
+        "$stack0:symbol where a function begins",
+    ),
     ("path dpath", "VALUE:path"),
     (
         "kptr uptr",

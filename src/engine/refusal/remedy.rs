@@ -243,7 +243,7 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::FileBadLength => {
             "write a number of four bytes and what belongs to it, less than a sub-buffer"
         }
-        Kind::FileInUse => "write 0 to events/enable first, or use >> to add",
+        Kind::FileInUse => "write 0 to events/enable first, or 1 to reset, or use >> to add",
         Kind::FileMapped => "end the program that has mapped a trace_pipe_raw first",
         Kind::FileReadOnly => "README says which files can be written",
         Kind::FileGone => "define it again, and open the file anew",

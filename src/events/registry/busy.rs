@@ -126,7 +126,9 @@ impl<'a> Hold<'a> {
     /// Returns the remedy, for a write that removes all events.
     fn remedy(&self) -> &'static str {
         match self {
-            Self::Enabled { at_top: true } => "write 0 to events/enable first, or use >> to add",
+            Self::Enabled { at_top: true } => {
+                "write 0 to events/enable first, or 1 to reset, or use >> to add"
+            }
             Self::Enabled { at_top: false } => {
                 "write 0 to events/enable of the instance first, or use >> to add"
             }

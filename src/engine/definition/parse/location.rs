@@ -96,7 +96,7 @@ fn many_symbols(word: Span<'_>, name: Span<'_>, kind: ProbeKind) -> Error {
     let (error, name) = (word.error(Kind::BadProbeAddr), Plain(name.bytes));
     let letter = kind.letter;
     if let [symbol @ .., b','] = name.0 {
-        if !Patterns::is_list(symbol) {
+        if !Patterns::is_list(symbol) && !symbol.contains(&b'(') {
             return error.with_detail(format_args!(
                 "arguments follow behind a blank: write {letter} {} without the comma",
                 Plain(symbol)

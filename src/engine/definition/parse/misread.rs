@@ -35,11 +35,7 @@ fn is_greater(text: &[u8]) -> bool {
 /// Returns whether `text` compares, joins comparisons, or encloses them as in bpftrace.
 fn compares(text: &[u8]) -> bool {
     let is_pair = |pair: &[u8]| matches!(pair, b"==" | b"!=" | b"&&" | b"||");
-    text == b"/"
-        || text == b">"
-        || text.contains(&b'<')
-        || is_greater(text)
-        || text.windows(2).any(is_pair)
+    text == b">" || text.contains(&b'<') || is_greater(text) || text.windows(2).any(is_pair)
 }
 
 /// Returns `error`, which refuses the argument `word` of `definition`, with what the word is.
@@ -50,10 +46,20 @@ pub(super) fn misread(error: Error, word: Span<'_>, definition: &Definition) -> 
     if error.kind == Kind::NoMemory || text.windows(TEXT.len()).any(|start| start == TEXT) {
         return error;
     }
-    if let [before @ .., b','] = text {
+    if let Some(before) = text
+        .strip_suffix(b",")
+        .filter(|before| !before.contains(&b'('))
+    {
         return error.with_detail(format_args!(
             "arguments are separated by blanks: write {} without the comma",
             Plain(before)
+        ));
+    }
+    if text == b"/" {
+        return error.with_detail(format_args!(
+            "an argument does not calculate, and a filter is no part of such a definition: write it \
+             to events/{}/filter",
+            Designation(definition)
         ));
     }
     if compares(text) {
@@ -66,6 +72,14 @@ pub(super) fn misread(error: Error, word: Span<'_>, definition: &Definition) -> 
             "write +0({}) for what it points to",
             Plain(pointer)
         ));
+    }
+    if let [b'&', member @ ..] = fetched.bytes {
+        if member.iter().any(|byte| matches!(byte, b'>' | b'.')) {
+            return error.with_detail(format_args!(
+                "write {}:struct for what is in it",
+                Plain(member)
+            ));
+        }
     }
     let open = fetched.find(b'(').unwrap_or(0);
     let name = fetched.take(open).bytes;
