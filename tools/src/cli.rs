@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Define kernel probes by source line and variable
+/// Trace the kernel: define probes, follow, count and draw what they record
 #[derive(Parser)]
 #[command(name = "ferroprobe", version)]
 struct Cli {

@@ -163,7 +163,7 @@ pub fn run(
     output.say_all(followed.end(wanted.learn));
     let hits = followed.hits(plan);
     drop(followed);
-    output.end(plan, hits);
+    output.end(plan, hits, request.follows_tasks());
     Ok(Outcome::Ended(code))
 }
 
@@ -219,6 +219,10 @@ fn follow(
 
 /// Refuses what makes no sense.
 pub fn check(wanted: &Wanted, request: &Request) -> Result<()> {
+    if let "p" | "r" | "f" = wanted.name() {
+        let function = wanted.function.trim_start()[1..].trim_start();
+        refuse!("a letter is only for trace: write '{function}'");
+    }
     if wanted.name().contains(['*', '?', ',', '+']) {
         refuse!("{}: give one function", wanted.name());
     }

@@ -14,6 +14,7 @@
 //! Wherever it is killed, the kernel closes its files: the events go, and the keeper sees its pipe
 //! end.
 
+pub mod addresses;
 pub mod appending;
 pub mod armed;
 pub mod command;
@@ -76,7 +77,7 @@ pub fn run(
     output.lost(setup::lost(&armed.files));
     let hits = armed.hits(plan);
     drop(armed);
-    output.end(plan, hits);
+    output.end(plan, hits, request.follows_tasks());
     Ok(Outcome::Ended(code))
 }
 

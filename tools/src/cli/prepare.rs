@@ -35,6 +35,7 @@ pub(super) struct SessionArgs {
         long,
         value_name = "PID",
         value_delimiter = ',',
+        value_parser = process,
         conflicts_with = "command"
     )]
     pid: Vec<u32>,
@@ -62,6 +63,14 @@ impl SessionArgs {
         };
         Ok((self.which, request))
     }
+}
+
+/// The pid of a process.
+fn process(text: &str) -> std::result::Result<u32, String> {
+    let pid = text.parse();
+    pid.map_err(|_| {
+        format!("a pid is a number: 'if comm == \"{text}\"' behind a definition is for a name")
+    })
 }
 
 /// How large the buffer is.

@@ -33,7 +33,7 @@ pub(super) struct TraceArgs {
     /// Columns of a line, the terminal's by default
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
-    /// [p|r|f|t|e|b[:NAME]] PLACE [ARGUMENT...] [if FILTER], each in quotes
+    /// [p|r|f|t|e|b|c|w[:NAME]] PLACE [ARGUMENT...] [if FILTER], each in quotes, or GROUP/EVENT
     #[arg(required = true, value_name = "DEFINITION")]
     definitions: Vec<String>,
 }

@@ -37,6 +37,13 @@ pub struct Request {
     pub buffer: Option<u64>,
 }
 
+impl Request {
+    /// Whether only the hits of some tasks count.
+    pub fn follows_tasks(&self) -> bool {
+        !self.pids.is_empty() || !self.command.is_empty()
+    }
+}
+
 /// How this program is started as another process, with a hidden command.
 pub type Program<'a> = &'a dyn Fn(&str) -> Result<Command>;
 

@@ -8,7 +8,7 @@ use super::refused::Refused;
 use std::ops::Range;
 
 /// The letters of what can be defined for a while.
-const LETTERS: &str = "prfteb";
+const LETTERS: &str = "prftebcw";
 
 /// What is recorded under a name of its own if the user gives none.
 const NAMED: [(&str, &str); 8] = [
@@ -73,7 +73,7 @@ impl Definition {
         };
         let word = &written[first.clone()];
         if word.starts_with("-:") || word == "s" || word.starts_with("s:") {
-            let reason = "only p, r, f, t, e and b can be traced, and are removed at the end";
+            let reason = "only p, r, f, t, e, b, c and w can be traced, and are removed at the end";
             return Err(refuse(first.start, reason));
         }
         if let Some(instead) = instead_of_bpftrace(word) {
@@ -111,8 +111,13 @@ impl Definition {
             definition.condition = Some(start..start + text.len());
             words.truncate(at);
         }
-        if words.is_empty() {
+        let Some(place) = words.first() else {
             return Err(refuse(definition.head.end, "a place to trace is missing"));
+        };
+        if definition.head.is_empty() {
+            if let Some(instead) = instead_of_place(&written[place.clone()], &words, written) {
+                return Err(refuse(place.start, &instead));
+            }
         }
         definition.words = words;
         Ok(definition)
@@ -155,6 +160,11 @@ impl Definition {
         (matches!(self.letter, 'p' | 'r' | 'f') && is_name).then_some(name)
     }
 
+    /// Whether it has a filter.
+    pub fn is_filtered(&self) -> bool {
+        self.condition.is_some()
+    }
+
     /// The group that the user gave.
     pub fn group(&self) -> Option<&str> {
         self.group.as_deref()
@@ -174,6 +184,8 @@ impl Definition {
                 None => event(place).into(),
             }),
             'e' => Some(event(place).into()),
+            'c' => Some("tick".into()),
+            'w' => Some(place.into()),
             _ if self.source_target().is_some() => Some(place.into()),
             _ => Some(place.rsplit(':').next().unwrap_or(place).into()),
         }
@@ -244,6 +256,11 @@ impl Definition {
             text.chars().all(is_word) && text.starts_with(|c: char| !c.is_ascii_digit())
         };
         (self.head.is_empty() && is_name(group) && is_name(name)).then_some((group, name))
+    }
+
+    /// The name, if it is without a letter.
+    pub fn bare_name(&self) -> Option<&str> {
+        self.function().filter(|_| self.head.is_empty())
     }
 
     /// Where the first argument is, if there is one.
@@ -351,6 +368,24 @@ fn instead_of_bpftrace(word: &str) -> Option<String> {
         "tracepoint" => place.replacen(':', "/", 1),
         _ => return None,
     })
+}
+
+/// What to write in place of what stands where a function is expected, without a letter.
+fn instead_of_place(place: &str, words: &[Range<usize>], written: &str) -> Option<String> {
+    // A path is no function, and a program's function has a colon and a letter.
+    if place.starts_with('/') && !place.contains(':') {
+        return Some(format!("a command comes last: -c {}", written.trim()));
+    }
+    // As C has a call.
+    let (name, parameters) = place.split_once('(')?;
+    let is_name = |text: &str| {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !text.is_empty() && text.chars().all(is_word)
+    };
+    let parameters = parameters.strip_suffix(')').filter(|_| words.len() == 1)?;
+    let names: Vec<&str> = parameters.split(',').map(str::trim).collect();
+    let are_names = names.iter().all(|name| is_name(name));
+    (is_name(name) && are_names).then(|| format!("write '{name} {}'", names.join(" ")))
 }
 
 /// What an argument without a name is called.
@@ -579,6 +614,23 @@ mod tests {
     }
 
     #[test]
+    fn what_others_write_is_known() {
+        for (written, reason) in [
+            ("/bin/ls -l", "a command comes last: -c /bin/ls -l"),
+            (
+                "vfs_read(file, buf, count)",
+                "write 'vfs_read file buf count'",
+            ),
+        ] {
+            let refused = Definition::parse(written).expect_err(written);
+            assert_eq!((refused.at, refused.reason.as_str()), (0, reason));
+        }
+        for written in ["p /bin/sh:main", "vfs_read ((struct file *)$arg1)->f_mode"] {
+            assert!(Definition::parse(written).is_ok(), "{written}");
+        }
+    }
+
+    #[test]
     fn source_lines_are_known() {
         for (written, target) in [
             (
@@ -616,6 +668,9 @@ mod tests {
             ("f vfs_*", None),
             ("f:io vfs_*", Some("io")),
             ("t sched_switch", Some("sched_switch")),
+            ("c 99hz $user", Some("tick")),
+            ("c:often 99hz", Some("often")),
+            ("w w@jiffies:8", Some("w@jiffies:8")),
             ("e sched.sched_switch", Some("sched_switch")),
             (
                 "b sched.sched_wakeup(pid) sched.sched_switch(next_pid)",

@@ -4,7 +4,7 @@
 
 use super::error_log;
 use super::mapped::Mapped;
-use super::refused::Refused;
+use super::refused::{self, Refused};
 use crate::error::{Refusal, Result};
 use crate::refuse;
 use std::fs::{self, File, OpenOptions};
@@ -127,7 +127,7 @@ impl Directory {
     fn refused(&self, error: &io::Error, text: &Mapped, written: &str) -> Refused {
         let entry = self.reason(text.text());
         let (reason, column) = match entry {
-            Some(entry) => (entry.text, entry.column),
+            Some(entry) => (refused::for_session(&entry.text), entry.column),
             None => (error.to_string(), 0),
         };
         Refused {

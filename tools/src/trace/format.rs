@@ -10,6 +10,7 @@ pub struct Format {
     names: Vec<String>,
     texts: HashSet<String>,
     hexadecimal: HashSet<String>,
+    symbols: HashSet<String>,
     decimal: HashSet<String>,
     types: HashMap<String, &'static str>,
 }
@@ -48,7 +49,12 @@ impl Format {
             let Some((name, shown)) = word.split_once('=') else {
                 continue;
             };
-            if shown.trim_start_matches('{').starts_with("0x%") {
+            if shown.starts_with("%pS") || shown.starts_with("%ps") {
+                self.symbols.insert(name.into());
+            } else if ["0x%", "%p", "%#"]
+                .iter()
+                .any(|begin| shown.trim_start_matches('{').starts_with(begin))
+            {
                 self.hexadecimal.insert(name.into());
             } else if is_decimal(shown) {
                 self.decimal.insert(name.into());
@@ -86,6 +92,11 @@ impl Format {
     /// Whether a field is shown in hexadecimal.
     pub fn is_hexadecimal(&self, field: &str) -> bool {
         self.hexadecimal.contains(field)
+    }
+
+    /// Whether a field is an address in code, which is shown by its name.
+    pub fn is_symbol(&self, field: &str) -> bool {
+        self.symbols.contains(field)
     }
 
     /// The fetch type of a field that is no address or mask: it has a sign, or is shown as a decimal
@@ -134,11 +145,12 @@ mod tests {
              \tfield:char comm[16];\toffset:24;\tsize:16;\tsigned:0;\n\
              \tfield:unsigned char c;\toffset:28;\tsize:1;\tsigned:0;\n\
              \tfield:u64 flags;\toffset:32;\tsize:8;\tsigned:0;\n\n\
-             print fmt: \"(%lx) file=\\\"%s\\\" flags=0x%Lx how={0x%Lx,0x%Lx} n=%d\", REC->__probe_ip, x=0x%\n",
+             print fmt: \"(%lx) file=\\\"%s\\\" flags=0x%Lx how={0x%Lx,0x%Lx} n=%d at=%pS p=%p\", REC->__probe_ip, x=0x%\n",
         );
         assert!(format.is_text("file") && format.is_text("comm"));
         assert!(!format.is_text("c") && !format.is_text("flags") && !format.is_text("common_type"));
         assert!(format.is_hexadecimal("flags") && format.is_hexadecimal("how"));
+        assert!(format.is_symbol("at") && format.is_hexadecimal("p") && !format.is_symbol("p"));
         assert!(!format.is_hexadecimal("n") && !format.is_hexadecimal("x"));
     }
 

@@ -3,17 +3,19 @@
 //! What a session shows: records for people or as JSON, and on the standard error what the user is
 //! to know.
 
+use super::addresses::Addresses;
 use super::appending::Appending;
 use super::follow::{self, Item, Reader};
 use super::format::Format;
 use super::losses::Hits;
 use super::plan::{Plan, Planned};
 use super::print::{Cell, Columns, Record};
-use super::value::{self, Kind};
+use super::value::{self, Kind, Look};
 use crate::error::{Refusal, Result};
 use crate::stream::Event;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -72,6 +74,8 @@ pub struct Output {
     pending: VecDeque<(Event, bool)>,
     records: u64,
     lost: u64,
+    /// Read once an address is to be shown.
+    addresses: OnceCell<Addresses>,
     _appending: Appending,
 }
 
@@ -111,6 +115,7 @@ impl Output {
             pending: VecDeque::new(),
             records: 0,
             lost: 0,
+            addresses: OnceCell::new(),
             _appending: appending,
         })
     }
@@ -295,7 +300,12 @@ impl Output {
         let cell = |(name, value): (&String, &serde_json::Value)| {
             let kind = shown.map_or(Kind::Plain, |shown| shown.kind(name));
             let is_cut = event.truncated.contains(name);
-            let (text, look) = value::text(value, kind, is_cut);
+            let addresses = || self.addresses.get_or_init(Addresses::of_kernel);
+            let address = value.as_u64().filter(|_| kind == Kind::Symbol);
+            let (text, look) = match address.and_then(|address| addresses().name(address)) {
+                Some(symbol) => (symbol, Look::Text),
+                None => value::text(value, kind, is_cut),
+            };
             let name = name.clone();
             Cell { name, text, look }
         };
@@ -315,9 +325,9 @@ impl Output {
         self.lost = count;
     }
 
-    /// Says what was not recorded. Events that are there without the session have hits of others:
+    /// Says what was not recorded, of all tasks or only of some, which it `follows`. Events that are there without the session have hits of others:
     /// of them its own records count.
-    pub fn end(&mut self, plan: &Plan, hits: Vec<Hits>) {
+    pub fn end(&mut self, plan: &Plan, hits: Vec<Hits>, follows_tasks: bool) {
         let own = |(event, hits): (&Planned, Hits)| {
             let name = (event.group.clone(), event.name.clone());
             let records = self.shown.get(&name).map_or(0, |shown| shown.records);
@@ -331,7 +341,7 @@ impl Output {
             }
         };
         let hits: Vec<Hits> = plan.events.iter().zip(hits).map(own).collect();
-        for text in summary(plan, &hits, self.records, self.lost) {
+        for text in summary(plan, &hits, (self.records, self.lost), follows_tasks) {
             self.say(&text);
         }
     }
@@ -341,6 +351,7 @@ impl Shown {
     fn kind(&self, name: &str) -> Kind {
         match self.kinds.get(name) {
             Some(kind) => *kind,
+            None if self.format.is_symbol(name) => Kind::Symbol,
             None if self.format.is_hexadecimal(name) => Kind::Hexadecimal,
             None if value::is_size(name) => Kind::Size,
             None => Kind::Plain,
@@ -399,19 +410,40 @@ fn no_record(plan: &Plan, event: &Planned, hits: &[Hits]) -> Option<String> {
     (is_first && is_silent).then(|| format!("{title}: no record"))
 }
 
+/// Why no hit of `event` was recorded, if all were rejected.
+fn rejected(event: &Planned, follows_tasks: bool) -> &'static str {
+    match (follows_tasks, event.definition.is_filtered()) {
+        (true, true) => "all of other tasks or rejected by the filter",
+        (true, false) => "all of other tasks",
+        (false, true) => "all rejected by the filter, or of this program itself",
+        (false, false) => "all of this program itself",
+    }
+}
+
 /// What the user is to know at the end.
-fn summary(plan: &Plan, all: &[Hits], records: u64, lost: u64) -> Vec<String> {
+fn summary(
+    plan: &Plan,
+    all: &[Hits],
+    (records, lost): (u64, u64),
+    follows_tasks: bool,
+) -> Vec<String> {
     let mut texts = Vec::new();
     for (event, hits) in plan.events.iter().zip(all) {
         let title = event.title();
         if event.exists && hits.recorded == 0 {
             texts.extend(no_record(plan, event, all));
         } else if hits.hits == 0 && hits.missed == 0 {
-            texts.push(format!("{title}: no hit"));
+            // The compiler may have put its code into its callers.
+            let why = match event.definition.function() {
+                Some(_) => ": it was not called, or is inlined where it is, see never-fires.rst",
+                None => "",
+            };
+            texts.push(format!("{title}: no hit{why}"));
         } else if hits.recorded == 0 && hits.hits == hits.filtered {
             texts.push(format!(
-                "{title}: {} hits, all of other tasks or rejected by the filter",
-                hits.hits
+                "{title}: {} hits, {}",
+                hits.hits,
+                rejected(event, follows_tasks)
             ));
         }
         if hits.missed > 0 {
@@ -456,10 +488,29 @@ mod tests {
             filtered,
             ..Hits::default()
         };
-        let said = |hits: Hits, lost| summary(&plan(), &[hits], 5, lost);
+        let said = |hits: Hits, lost| summary(&plan(), &[hits], (5, lost), true);
         assert_eq!(said(hits(7, 5, 2), 0), [""; 0]);
-        assert_eq!(said(hits(0, 0, 0), 0), ["a: no hit"]);
-        assert!(said(hits(7, 0, 7), 0)[0].starts_with("a: 7 hits, all of other tasks"));
+        assert!(said(hits(0, 0, 0), 0)[0].starts_with("a: no hit: it was not called, or"));
+        assert_eq!(said(hits(7, 0, 7), 0), ["a: 7 hits, all of other tasks"]);
+        for (written, follows, expected) in [
+            ("p:g/a x", false, "a: 7 hits, all of this program itself"),
+            (
+                "p:g/a x if y",
+                false,
+                "a: 7 hits, all rejected by the filter, or of this program itself",
+            ),
+            (
+                "p:g/a x if y",
+                true,
+                "a: 7 hits, all of other tasks or rejected by the filter",
+            ),
+        ] {
+            let plan = Plan::new(&[written.to_string()]).expect("a plan");
+            assert_eq!(
+                summary(&plan, &[hits(7, 0, 7)], (5, 0), follows),
+                [expected]
+            );
+        }
         assert!(said(hits(7, 5, 2), 3)[0].starts_with("lost 3 records, 5 are shown"));
         let bad = Hits {
             hits: 9,
@@ -481,7 +532,7 @@ mod tests {
                 hits(first, first, 0),
                 hits(second, second, 0),
             ];
-            summary(&several, &all, 5, 0)
+            summary(&several, &all, (5, 0), true)
         };
         assert_eq!(own(0, 0), ["c/b*: no record"]);
         assert_eq!(own(0, 1), [""; 0]);

@@ -14,6 +14,7 @@ use crate::session::Session;
 use crate::target::{At, Target};
 use ferroprobe_engine::engine::refusal::suggest::distance::Nearest;
 use ferroprobe_engine::engine::util::glob;
+use std::path::Path;
 
 /// Characters of an event's name.
 const LONGEST_NAME: usize = 63;
@@ -93,6 +94,7 @@ impl Plan {
         for event in &mut self.events {
             let definition = &event.definition;
             let Some((mut group, mut name)) = definition.named_event() else {
+                refused.extend(bare_event(directory, definition));
                 continue;
             };
             if event.exists {
@@ -119,6 +121,15 @@ impl Plan {
             {
                 refused.push(refuse(at, no_event(directory, group, name)));
                 event.exists = true;
+            } else if !is_module(group) {
+                let meant = meant_by(directory, name);
+                let refuse = |meant| {
+                    refuse(
+                        at,
+                        format!("no module {group} is loaded: did you mean {meant}?"),
+                    )
+                };
+                refused.extend(meant.map(refuse));
             }
         }
         refused
@@ -267,6 +278,40 @@ impl Planned {
     }
 }
 
+/// Whether a module of that name is loaded.
+fn is_module(name: &str) -> bool {
+    Path::new("/sys/module")
+        .join(name.replace('-', "_"))
+        .exists()
+}
+
+/// The event or tracepoint of that name, as it is written.
+fn meant_by(directory: &Directory, name: &str) -> Option<String> {
+    let events = directory.read("available_events").unwrap_or_default();
+    let is_it = |line: &&str| line.split_once(':').is_some_and(|(_, event)| event == name);
+    if let Some(event) = events.lines().find(is_it) {
+        return Some(format!("'{}'", event.replace(':', "/")));
+    }
+    let points = directory.read("available_tracepoints").unwrap_or_default();
+    let is_point = points
+        .lines()
+        .any(|line| line.split_whitespace().next() == Some(name));
+    is_point.then(|| format!("'t {name}'"))
+}
+
+/// Refuses the bare name of an event, if no function is called so.
+fn bare_event(directory: &Directory, definition: &Definition) -> Option<Refused> {
+    let name = definition.bare_name()?;
+    let meant = meant_by(directory, name)?;
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let is_it = |line: &str| line.split_whitespace().nth(2) == Some(name);
+    (!symbols.lines().any(is_it)).then(|| Refused {
+        reason: format!("no function is called {name}: did you mean {meant}?"),
+        written: definition.written.clone(),
+        at: definition.place_at(),
+    })
+}
+
 /// Says that there is no such event, and which was meant.
 fn no_event(directory: &Directory, group: &str, name: &str) -> String {
     let wrong = format!("{group}:{name}");
@@ -374,6 +419,8 @@ mod tests {
         }
         let names = "calls:openat\nsched:sched_switch\n";
         std::fs::write(folder.path().join("available_events"), names).expect("a file");
+        std::fs::write(folder.path().join("available_tracepoints"), "inet_state\n")
+            .expect("a file");
         let directory = Directory::at(folder.path());
         let found = |written: &str| {
             let mut plan = plan(&[written]);
@@ -394,6 +441,24 @@ mod tests {
         );
         assert_eq!(found("sched:sched_switch").1, "sched/sched_switch");
         assert!(!found("ext4:ext4_sync_file").0);
+        for (written, meant) in [
+            (
+                "syscall:openat",
+                "no module syscall is loaded: did you mean 'calls/openat'?",
+            ),
+            (
+                "sock:inet_state",
+                "no module sock is loaded: did you mean 't inet_state'?",
+            ),
+            (
+                "sched_switch",
+                "no function is called sched_switch: did you mean 'sched/sched_switch'?",
+            ),
+        ] {
+            assert_eq!(found(written).2.expect(written), (0, meant.into()));
+        }
+        assert_eq!(found("nosuch:function").2, None);
+        assert_eq!(found("p sched_switch").2, None);
         let refused = |written: &str| found(written).2.expect("a refusal");
         assert_eq!(refused("calls/openat ret").0, 13);
         assert_eq!(

@@ -47,6 +47,22 @@ impl Refused {
     }
 }
 
+/// What the kernel says, in words for a session: it has no files of its events, and options.
+pub fn for_session(reason: &str) -> String {
+    let reason = reason.replace(
+        "the trigger stacktrace, or the option stacktrace",
+        "--stack",
+    );
+    let (begin, end) = ("write it to events/", "/filter");
+    match reason.split_once(begin) {
+        Some((before, event)) => match event.split_once(end) {
+            Some((_, behind)) => format!("{before}write it behind 'if'{behind}"),
+            None => reason,
+        },
+        None => reason,
+    }
+}
+
 /// A terminal is to get no control characters, and a caret needs each character to be one column.
 fn plain(c: char) -> char {
     match c.is_control() {
@@ -72,6 +88,24 @@ mod tests {
             at,
         };
         refused.text(width).lines().map(String::from).collect()
+    }
+
+    #[test]
+    fn a_session_has_no_files() {
+        for (reason, expected) in [
+            (
+                "no: write it to events/trace_1/vfs_read/filter",
+                "no: write it behind 'if'",
+            ),
+            ("write it to events/x", "write it to events/x"),
+            (
+                "did you mean the trigger stacktrace, or the option stacktrace?",
+                "did you mean --stack?",
+            ),
+            ("other", "other"),
+        ] {
+            assert_eq!(for_session(reason), expected);
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Kind {
     Plain,
     /// In hexadecimal.
     Hexadecimal,
+    /// An address in code; in hexadecimal if it has no name.
+    Symbol,
     /// Nanoseconds, with a unit.
     Duration,
     /// Bytes, with a unit.
@@ -116,7 +118,7 @@ fn write(out: &mut String, value: &Value, kind: Kind) -> Look {
     }
     // Writing to a string does not fail.
     let _ = match (kind, value.as_u64()) {
-        (Kind::Hexadecimal, Some(number)) => write!(out, "{number:#x}"),
+        (Kind::Hexadecimal | Kind::Symbol, Some(number)) => write!(out, "{number:#x}"),
         (Kind::Duration, Some(number)) => write!(out, "{}", units::duration(number)),
         (Kind::Size, Some(number)) => write!(out, "{}", units::size(number)),
         _ => write!(out, "{value}"),
