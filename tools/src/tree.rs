@@ -57,6 +57,11 @@ impl<E: Borrow<Event>> Node<E> {
         self.event().function()
     }
 
+    /// Whether more of it is before `time` than behind it.
+    fn is_mostly_before(&self, time: u64) -> bool {
+        time.saturating_sub(self.begin) > self.event().time.saturating_sub(time)
+    }
+
     fn has_failed(&self, argument: &str) -> bool {
         let value = self.event().arguments.get(argument);
         let value = value.and_then(Value::as_i64);
@@ -114,10 +119,15 @@ impl<E: Borrow<Event>> Ended<E> {
         let about: &Event = event.borrow();
         let took = about.duration(duration);
         let begin = about.time.saturating_sub(took.unwrap_or(0));
-        let inside = match took {
+        let mut inside = match took {
             Some(_) => self.inside(begin),
             None => Vec::new(),
         };
+        // A record is made a moment after its time was taken, and another one sooner: no call begins
+        // before its caller.
+        for node in &mut inside {
+            node.begin = node.begin.max(begin);
+        }
         let levels = inside.iter().map(|node| node.levels).max();
         self.push(Node {
             event,
@@ -173,7 +183,12 @@ impl<E: Borrow<Event>> Ended<E> {
                 _ if overlaps(last) => 0,
                 _ => return Vec::new(),
             },
-            _ => self.open.partition_point(|node| node.event().time <= begin),
+            _ => {
+                let first = self.open.partition_point(|node| node.event().time <= begin);
+                let rest = self.open.get(first..).unwrap_or_default();
+                let before = rest.iter().take_while(|node| node.is_mostly_before(begin));
+                first + before.count()
+            }
         };
         self.earliest.truncate(first);
         self.open.split_off(first)

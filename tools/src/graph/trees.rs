@@ -303,6 +303,26 @@ cat-7
     }
 
     #[test]
+    fn a_moment_between_two_clocks_does_not_move_a_call() {
+        let mut trees = Trees::default();
+        // The end of another call of the task, that of the record being late by 3.
+        trees.add(event(7, 102, 40, "before", 0));
+        trees.add(event(7, 200, 102, "called", 0));
+        let root = event(7, 300, 200, "root", 0);
+        let calls: HashSet<String> = ["before", "called"].map(String::from).into();
+        let callees = [("root".to_string(), calls)].into();
+        let (begins, names) = trees
+            .end(root, &callees, |tree| {
+                let inside = tree.root.inside.iter();
+                let names: Vec<String> = inside.clone().map(|node| node.name().into()).collect();
+                (inside.map(|node| node.begin).collect::<Vec<_>>(), names)
+            })
+            .expect("a tree");
+        assert_eq!(names, ["called"]);
+        assert_eq!(begins, [100]);
+    }
+
+    #[test]
     fn what_nobody_waits_for_is_forgotten() {
         let mut trees = Trees::default();
         let many = KEPT as u64 + 10;
