@@ -50,8 +50,8 @@ suite() {
 # they have.  What a hit does when something about it is unusual has one copy; copies for each
 # source once made a fifth of the whole.  Raise them for code that does more.  Kernels of
 # qemu/debug-kernel have options that make each function longer: with CFI, by up to 5.4 %.
-most_text_amd64=1935000
-most_text_arm64=1590000
+most_text_amd64=1940000
+most_text_arm64=1594000
 
 # small_text MODULE RELEASE: check the size of the module's functions.
 small_text() {
