@@ -305,7 +305,7 @@ cat-7
     #[test]
     fn a_moment_between_two_clocks_does_not_move_a_call() {
         let mut trees = Trees::default();
-        // The end of another call of the task, that of the record being late by 3.
+        // A call that has ended before, and one whose duration is 2 too long.
         trees.add(event(7, 102, 40, "before", 0));
         trees.add(event(7, 200, 102, "called", 0));
         let root = event(7, 300, 200, "root", 0);

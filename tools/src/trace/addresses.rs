@@ -12,7 +12,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Reads those of the running kernel, or none.
+    /// Reads the symbols of the running kernel; there are none if they cannot be read.
     pub fn of_kernel() -> Self {
         Self::read(&std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
