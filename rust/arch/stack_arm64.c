@@ -399,7 +399,11 @@ noinline u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 	struct walk walk = walk_from(top, top);
 
 	do {
-		if (!next(&walk, &address) || !put_behind_probe(&frames, address, skip, skip_size))
+		if (!next(&walk, &address))
+			return walked(&frames, &walk, NO_FRAME);
+		walk.is_handed_over = frames.count && address == walk.graph_return;
+		if (unlikely(walk.is_handed_over) ||
+		    !put_behind_probe(&frames, address, skip, skip_size))
 			return walked(&frames, &walk, NO_FRAME);
 	} while (frames.count <= FRAMES_OF_FTRACE);
 	walk_on(&frames, &walk, frames.to + frames.count);
