@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stacks of probed code on x86, by the unwinder of the kernel; what is left of them.
+ * The stacks of probed code on x86: where a walk begins, and the unwinder of the kernel; what is
+ * left of them.
  *
- * The unwinder begins with the registers of the hit, so it visits no frame between the probed
+ * An unwinder begins with the registers of the hit, so it visits no frame between the probed
  * code and the handler.  It gets the address of the probe, not the one behind the breakpoint,
  * which the registers have: behind an instruction of one byte, such as a push, the stack is
  * another one.
@@ -48,16 +49,6 @@ u32 ferroprobe_stack_of_user(void *to, u32 room)
 		follow_user(&frames, regs->bp, regs->sp);
 	return frames.count;
 }
-
-#ifndef CONFIG_UNWINDER_ORC
-void ferroprobe_stack_learn(struct ferroprobe_stack_symbols symbols)
-{
-}
-
-void ferroprobe_stack_forget(void)
-{
-}
-#endif
 
 /*
  * The most bytes that the kernel's entry code may push below the registers of the task before it
@@ -144,7 +135,6 @@ static __always_inline void unwind_callers(struct frames *frames, struct pt_regs
 	end_unwinding(context);
 }
 
-#ifdef CONFIG_UNWINDER_ORC
 u64 ferroprobe_irq_stack_end(void)
 {
 	return irq_stack_end();
@@ -165,15 +155,16 @@ u32 ferroprobe_unwind_by_kernel(u64 *to, u32 count, u32 room, const struct start
 		regs = *start->first;
 	else
 		regs = (struct pt_regs){ .sp = start->sp, .bp = start->bp, .cs = __KERNEL_CS };
-	regs.ip = start->code;
+	/* Then the kernel's unwinder takes the word on top of the stack for the return address. */
+	regs.ip = start->has_no_record ? 0 : start->code;
 	unwind_callers(&frames, &regs, start->skip, start->skip_size);
 	return followed(&frames);
 }
 
 static __always_inline u32 unwind_by_own(u64 *to, u32 room, const struct start *start)
 {
-	if (start->is_here)
-		return ferroprobe_unwind_here(to, room, start);
+	if (start->is_here || start->has_no_record)
+		return ferroprobe_unwind_from(to, room, start);
 	return ferroprobe_unwind(to, room, start->code, start->sp, start->bp, start->first);
 }
 
@@ -201,39 +192,29 @@ static noinline u32 unwind_probe_otherwise(u64 *to, u32 room, u64 code, u64 sp, 
 
 	return unwind_otherwise(to, room, &start);
 }
-#endif
 
 /* Writes the frame of @code, with the registers @sp and @bp, and its callers; @all has all registers. */
 static __always_inline u32 unwind(u64 *to, u32 room, u64 code, u64 sp, u64 bp,
 				  const struct pt_regs *all)
 {
-#ifdef CONFIG_UNWINDER_ORC
 	if (likely(READ_ONCE(ferroprobe_unwinder) == UNWINDER_OWN))
 		return ferroprobe_unwind(to, room, code, sp, bp, all);
 	return unwind_probe_otherwise(to, room, code, sp, bp, all);
-#else
-	struct frames frames = { to, 0, room };
-	struct pt_regs regs;
-
-	if (all)
-		regs = *all;
-	else
-		regs = (struct pt_regs){ .sp = sp, .bp = bp, .cs = __KERNEL_CS };
-	regs.ip = code;
-	if (put(&frames, code))
-		unwind_callers(&frames, &regs, 0, 0);
-	return followed(&frames);
-#endif
 }
 
 /* The same of a function, which without ORC has no frame yet where it begins. */
 static __always_inline u32 unwind_function(u64 *to, u32 room, u64 code, u64 function, u64 sp,
 					   u64 bp, const struct pt_regs *all)
 {
-	if (IS_ENABLED(CONFIG_UNWINDER_ORC) || code - function > 4 || !room)
+	struct start start = {
+		.code = code, .sp = sp, .bp = bp, .first = all, .has_no_record = true,
+	};
+
+	if (IS_ENABLED(CONFIG_UNWINDER_ORC) || code - function > 4)
 		return unwind(to, room, code, sp, bp, all);
-	put_unaligned(code, to);
-	return unwind(to + 1, room - 1, READ_ONCE(*(u64 *)sp), sp, bp, all) + 1;
+	if (unlikely(READ_ONCE(ferroprobe_unwinder) != UNWINDER_OWN))
+		return unwind_otherwise(to, room, &start);
+	return ferroprobe_unwind_from(to, room, &start);
 }
 
 /*
@@ -269,7 +250,6 @@ u32 ferroprobe_stack_of_exit(void *to, u32 room, const void *exit)
 
 u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 {
-#ifdef CONFIG_UNWINDER_ORC
 	struct start start = { .is_here = true, .skip = skip, .skip_size = skip_size };
 
 	asm volatile("lea (%%rip), %0\n\t"
@@ -278,13 +258,7 @@ u32 ferroprobe_stack_here(void *to, u32 room, u64 skip, u64 skip_size)
 		     : "=r" (start.code), "=r" (start.sp), "=r" (start.bp));
 	if (unlikely(READ_ONCE(ferroprobe_unwinder) != UNWINDER_OWN))
 		return unwind_otherwise(to, room, &start);
-	return ferroprobe_unwind_here(to, room, &start);
-#else
-	struct frames frames = { to, 0, room };
-
-	unwind_callers(&frames, NULL, skip, skip_size);
-	return followed(&frames);
-#endif
+	return ferroprobe_unwind_from(to, room, &start);
 }
 
 /*

@@ -375,11 +375,6 @@ static noinline u32 rule_of(u64 address, u64 found)
 	return found >> 32 ? learn(address) : found;
 }
 
-static __always_inline u64 word(u64 at)
-{
-	return READ_ONCE_NOCHECK(*(u64 *)at);
-}
-
 /* A frame: the address that its rule is looked up by, its registers, and the end of its stack. */
 struct walk {
 	u64 at;
@@ -407,7 +402,7 @@ static noinline bool go_on(struct walk *walk, u32 rule)
 		/* Back to the task's stack, to what was on it at the interrupt. */
 		if (end == task + THREAD_SIZE || end - low < sizeof(u64))
 			return false;
-		low = base = word(low);
+		low = base = stack_word(low);
 		if (base - task >= THREAD_SIZE)
 			return false;
 		end = task + THREAD_SIZE;
@@ -418,8 +413,8 @@ static noinline bool go_on(struct walk *walk, u32 rule)
 		if (at & 7 || frame & 7 || at < low || frame < low || at > end - sizeof(u64) ||
 		    frame > end - sizeof(u64))
 			return false;
-		base = word(at);
-		frame = word(frame);
+		base = stack_word(at);
+		frame = stack_word(frame);
 		distance = saved = 0;
 	}
 	to = base + distance;
@@ -428,20 +423,20 @@ static noinline bool go_on(struct walk *walk, u32 rule)
 	if (kind == RULE_CALL) {
 		if (to <= low || to > end || saved > to - low)
 			return false;
-		address = word(to - sizeof(u64));
+		address = stack_word(to - sizeof(u64));
 		if (saved)
-			frame = word(to - saved);
+			frame = stack_word(to - saved);
 	} else {
 		const struct pt_regs *regs = (const struct pt_regs *)to;
 
 		if (kind != RULE_REGS || to < low || to > end - sizeof(*regs))
 			return false;
-		if (word((u64)&regs->cs) & 3)
+		if (stack_word((u64)&regs->cs) & 3)
 			return true;
-		address = word((u64)&regs->ip);
-		frame = word((u64)&regs->bp);
+		address = stack_word((u64)&regs->ip);
+		frame = stack_word((u64)&regs->bp);
 		low = to;
-		to = word((u64)&regs->sp);
+		to = stack_word((u64)&regs->sp);
 		if (to <= low || to > end || to & 7)
 			return false;
 	}
@@ -461,18 +456,7 @@ static __always_inline bool is_from_user(u64 sp, u64 end, u32 rule)
 	u64 regs = sp + (rule & DISTANCE);
 
 	return regs <= end - sizeof(struct pt_regs) &&
-	       word(regs + offsetof(struct pt_regs, cs)) & 3;
-}
-
-/* The end of the stack that @sp is on; 0 if it is not known. */
-static __always_inline u64 limit_of_stack(u64 sp)
-{
-	u64 task = (u64)task_stack_page(current), end;
-
-	if (likely(sp - task < THREAD_SIZE))
-		return task + THREAD_SIZE;
-	end = ferroprobe_irq_stack_end();
-	return end && sp - (end - IRQ_STACK_SIZE) < IRQ_STACK_SIZE ? end : 0;
+	       stack_word(regs + offsetof(struct pt_regs, cs)) & 3;
 }
 
 /*
@@ -537,11 +521,11 @@ static __always_inline u32 unwind(u64 *to, u32 room, struct start start, bool sk
 			sp += rule & DISTANCE;
 			if (unlikely(sp > end))
 				return out - to;
-			address = word(sp - sizeof(u64));
+			address = stack_word(sp - sizeof(u64));
 			if (unlikely(!is_of_kernel(address)))
 				return out - to;
 			if (saved)
-				bp = word(sp - saved);
+				bp = stack_word(sp - saved);
 			at = address - 1 + (rule & INTERRUPTED);
 		} else if (HAS_FRAME(rule)) {
 			u64 saved = rule >> SAVED_SHIFT & SAVED, caller = bp + (rule & DISTANCE);
@@ -549,11 +533,11 @@ static __always_inline u32 unwind(u64 *to, u32 room, struct start start, bool sk
 			if (unlikely(caller & 7 || caller <= sp || caller > end || saved > caller - sp))
 				return out - to;
 			sp = caller;
-			address = word(sp - sizeof(u64));
+			address = stack_word(sp - sizeof(u64));
 			if (unlikely(!is_of_kernel(address)))
 				return out - to;
 			if (saved)
-				bp = word(sp - saved);
+				bp = stack_word(sp - saved);
 			at = address - 1 + (rule & INTERRUPTED);
 		} else if (likely(IS_OF_ENTRY(rule) && is_from_user(sp, end, rule))) {
 			return out - to;
@@ -584,7 +568,7 @@ __no_stack_protector u32 ferroprobe_unwind(u64 *to, u32 room, u64 code, u64 sp, 
 	return unwind(to, room, start, false);
 }
 
-__no_stack_protector u32 ferroprobe_unwind_here(u64 *to, u32 room, const struct start *start)
+__no_stack_protector u32 ferroprobe_unwind_from(u64 *to, u32 room, const struct start *start)
 {
 	return unwind(to, room, *start, true);
 }
