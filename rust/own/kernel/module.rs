@@ -100,6 +100,9 @@ pub const fn bytes<const N: usize>(text: &str) -> [u8; N] {
 }
 
 /// Puts `KEY=VALUE` where `modinfo` finds it.
+///
+/// `#[used]` alone also keeps linkers from removing it, from Rust 1.89 on. Such a section is not
+/// merged with the one of the C code, and the kernel accepts only one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! modinfo {
@@ -107,7 +110,7 @@ macro_rules! modinfo {
         const _: () = {
             const TEXT: &str = ::core::concat!($($text),+, "\0");
             #[link_section = ".modinfo"]
-            #[used]
+            #[used(compiler)]
             static INFO: [u8; TEXT.len()] = $crate::module_bytes(TEXT);
         };
     };
@@ -169,7 +172,7 @@ macro_rules! module {
 
             const _: () = {
                 #[link_section = "__param"]
-                #[used]
+                #[used(compiler)]
                 static DESCRIPTION: $crate::ParamDescription = $crate::ParamDescription(
                     $crate::bindings::kernel_param {
                         name: concat!(stringify!($param), "\0").as_ptr().cast(),
@@ -207,7 +210,7 @@ macro_rules! module {
             }
 
             // With LTO, only functions whose address is taken begin with an ENDBR.
-            #[used]
+            #[used(compiler)]
             #[link_section = ".init.data"]
             static INIT: extern "C" fn() -> $crate::ffi::c_int = init_module;
 
@@ -218,7 +221,7 @@ macro_rules! module {
                 unsafe { LOADED = None };
             }
 
-            #[used]
+            #[used(compiler)]
             #[link_section = ".exit.data"]
             static EXIT: extern "C" fn() = cleanup_module;
         }
