@@ -244,7 +244,8 @@ pub fn capture<E: Env>(program: &Program, env: &E, data: &mut [u64]) {
 #[link_section = ".kprobes.text"]
 fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], end: u16) -> u16 {
     let (dst, fault) = (arg.dst, arg.fault);
-    let size = arg.store.size();
+    // Only some need it.
+    let size = || arg.store.size();
     if let Store::Constant(constant) = arg.store {
         constant_text(program, constant, out, dst);
         return end;
@@ -254,7 +255,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
         return end;
     }
     let Some(at) = follow(program, arg, env) else {
-        failed(program, out, dst, size, fault);
+        failed(program, out, dst, size(), fault);
         return end;
     };
     match arg.store {
@@ -279,7 +280,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
                 } else {
                     env.read(address, to)
                 }) {
-                    failed(program, out, dst, size, fault);
+                    failed(program, out, dst, size(), fault);
                     break;
                 }
                 store(
@@ -301,11 +302,11 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             let read = match (user, count, width) {
                 (false, 1, 8) => read_to::<8, E>(env, address, out, dst),
                 (false, 1, 4) => read_to::<4, E>(env, address, out, dst),
-                (true, ..) => field(out, dst, size).is_some_and(|to| env.read_user(address, to)),
-                _ => field(out, dst, size).is_some_and(|to| env.read(address, to)),
+                (true, ..) => field(out, dst, size()).is_some_and(|to| env.read_user(address, to)),
+                _ => field(out, dst, size()).is_some_and(|to| env.read(address, to)),
             };
             if !read {
-                failed(program, out, dst, size, fault);
+                failed(program, out, dst, size(), fault);
             }
         }
         Store::Text { offset, user } => {
@@ -389,7 +390,7 @@ fn general<E: Env>(program: &Program, arg: &General, env: &E, out: &mut [u8], en
             bits,
         } => match derived(what, env, (at, offset), read, bits) {
             Some(value) => store(out, dst, what.recorded().size(), value),
-            None => failed(program, out, dst, size, fault),
+            None => failed(program, out, dst, size(), fault),
         },
         Store::Constant(_) | Store::Whole { .. } => {}
     }
