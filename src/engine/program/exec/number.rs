@@ -21,8 +21,9 @@ pub(in crate::engine) fn register<E: Env>(program: &Program, index: u8, env: &E)
     }
 }
 
-/// Returns element `n` of argument `index` as a number, without sign extension, or a number
-/// of the task for [`task::CGROUP`], [`task::TGID`] and [`task::PID`]; `None` for text and unreadable values.
+/// Returns element `n` of argument `index` as a number, without sign extension, or a number of the
+/// task for [`task::CGROUP`], [`task::TGID`] and [`task::PID`]; `None` for text and unreadable
+/// values.
 ///
 /// Context: any.
 pub(in crate::engine) fn number<E: Env>(
